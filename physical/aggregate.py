@@ -1,8 +1,9 @@
-"""Aggregation in steps: partial, merge and final operators over an aggregate's buffers."""
+"""Grouped rows: aggregation in steps over an aggregate's buffers, functions with OVER."""
 
 from __future__ import annotations
 
 from dataclasses import field
+from typing import ClassVar, Literal
 
 from ..planner.model.expressions.core import (
     AggregateExpression,
@@ -24,11 +25,10 @@ from ..planner.model.schemas.types import (
 )
 from ..planner.model.text.text import plan_text
 from .distribution import (
-    AllTuples,
-    ClusteredDistribution,
     Distribution,
     Partitioning,
     UnspecifiedDistribution,
+    clustered,
     project_ordering,
     project_partitioning,
     stateful_distribution,
@@ -116,8 +116,7 @@ class AggregationStep(UnaryExec):
         if self.required_keys is None:
             return (UnspecifiedDistribution(),)
         if not self.is_streaming:
-            keys = self.required_keys
-            return (ClusteredDistribution(keys) if keys else AllTuples(),)
+            return (clustered(self.required_keys),)
         number = self.num_shuffle_partitions or 0
         return (stateful_distribution(self.required_keys, number, self.strict_distribution),)
 
@@ -127,6 +126,7 @@ class BaseAggregateExec(AggregationStep):
     """One row per group."""
 
     in_brackets = True
+    _keys_label = "keys"
 
     def arguments(self, max_fields: int) -> str:
         keys = bracketed(self.keys, max_fields)
@@ -134,10 +134,6 @@ class BaseAggregateExec(AggregationStep):
 
     def verbose_arguments(self, max_fields: int) -> str:
         return f"{self.arguments(max_fields)}, output={bracketed(self.output, max_fields)}"
-
-    @property
-    def _keys_label(self) -> str:
-        return "keys"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,15 +157,13 @@ class SortAggregateExec(BaseAggregateExec):
     Or where the rows are in that order anyway.
     """
 
+    _keys_label = "key"
+
     @property
     def supports_codegen(self) -> bool:
         return not any(a.function.spec.imperative for a in self.aggregates) and all(
             is_mutable(b.data_type) for group in self.buffers for b in group
         )
-
-    @property
-    def _keys_label(self) -> str:
-        return "key"
 
     @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
@@ -221,3 +215,72 @@ class MergingSessionsExec(AggregationStep):
     @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
         return (ascending((*self.keys_without_session, self.session)),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowExecBase(UnaryExec):
+    """Rows of equal `partition_by` together, in the order of `order_by` within."""
+
+    expression_fields: ClassVar[tuple[str, ...]] = ("partition_by", "order_by")
+    keeps_partitioning = True
+    keeps_ordering = True
+
+    partition_by: tuple[Expression, ...]
+    order_by: tuple[SortOrder, ...]
+
+    @cached_property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        return (clustered(self.partition_by),)
+
+    @cached_property
+    def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
+        return ((*ascending(self.partition_by), *self.order_by),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowExec(WindowExecBase):
+    """A column per function beside the child's."""
+
+    expression_fields = ("windows", "partition_by", "order_by")
+
+    windows: tuple[Expression, ...]
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(
+            listed(self.windows, max_fields),
+            listed(self.partition_by, max_fields),
+            listed(self.order_by, max_fields),
+        )
+
+    @cached_property
+    def output(self) -> tuple[AttributeReference, ...]:
+        return self.child.output + tuple(to_attribute(e) for e in self.windows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowGroupLimitExec(WindowExecBase):
+    """The rows of each partition that can have a rank of at most `limit`.
+
+    Partial within the partitions of the input, Final where a group's rows are together.
+    """
+
+    expression_fields = ("partition_by", "order_by", "rank")
+
+    rank: Expression
+    limit: int
+    mode: Literal["Partial", "Final"]
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(
+            listed(self.partition_by, max_fields),
+            listed(self.order_by, max_fields),
+            plan_text(self.rank),
+            str(self.limit),
+            self.mode,
+        )
+
+    @cached_property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        if self.mode == "Partial":
+            return (UnspecifiedDistribution(),)
+        return super().required_child_distribution

@@ -20,7 +20,6 @@ from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.text.text import plan_text
 from .distribution import (
     AllTuples,
-    Distribution,
     HashPartitioning,
     Partitioning,
     SinglePartition,
@@ -71,14 +70,8 @@ class RDDScanExec(SparkPlan):
     """The single empty row that a SELECT without FROM reads (`Scan OneRowRelation`)."""
 
     supports_codegen = True
-
-    @property
-    def node_name(self) -> str:
-        return "Scan OneRowRelation[]"
-
-    @cached_property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return ()
+    node_name = "Scan OneRowRelation[]"
+    output = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,27 +303,22 @@ class GlobalLimitExec(LimitExec):
     """At most so many rows of the one partition."""
 
     supports_codegen = True
+    required_child_distribution = (AllTuples(),)
 
     def arguments(self, max_fields: int) -> str:
         return f"{self.limit}, 0"  # the offset, which streams refuse
-
-    @cached_property
-    def required_child_distribution(self) -> tuple[Distribution, ...]:
-        return (AllTuples(),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CollectLimitExec(UnaryExec):
     """The first rows as the answer, in one partition."""
 
+    output_partitioning = SinglePartition()
+
     limit: int
 
     def arguments(self, max_fields: int) -> str:
         return str(self.limit)
-
-    @cached_property
-    def output_partitioning(self) -> Partitioning:
-        return SinglePartition()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,3 +330,18 @@ class AdaptiveSparkPlanExec(UnaryExec):
 
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
         return counted("Output", self.output), ("Arguments", self.arguments(max_fields))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectMetricsExec(UnaryExec):
+    """`observe`: rows pass, the batch's progress has aggregates over them."""
+
+    expression_fields = ("metrics",)
+    keeps_partitioning = True
+    keeps_ordering = True
+
+    name: str
+    metrics: tuple[Expression, ...]
+
+    def arguments(self, max_fields: int) -> str:
+        return arguments(self.name, bracketed(self.metrics, max_fields))

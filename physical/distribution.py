@@ -24,6 +24,7 @@ from ..planner.model.expressions.core import (
 )
 from ..planner.model.expressions.equality import Canonical, all_same, canonical
 from ..planner.model.frozen import dataclass
+from ..planner.model.plans.logical import JoinType
 from ..planner.model.text.text import plan_text
 from ..planner.model.tree import replace
 
@@ -151,6 +152,11 @@ class BroadcastDistribution(Distribution):
     mode: BroadcastMode
 
 
+def clustered(keys: tuple[Expression, ...]) -> Distribution:
+    """A group's rows in one place; without keys all rows are a group."""
+    return ClusteredDistribution(keys) if keys else AllTuples()
+
+
 def stateful_distribution(
     keys: tuple[Expression, ...], num_partitions: int, strict: bool
 ) -> Distribution:
@@ -263,12 +269,23 @@ class RangePartitioning(Partitioning):
 
 @dataclass(frozen=True)
 class PartitioningCollection(Partitioning):
-    """One placement that can be said in several ways: a key has two names, say."""
+    """One placement in several forms: a key that has two names, say."""
 
     options: tuple[Partitioning, ...] = ()
 
     def _meets(self, required: Distribution) -> bool:
         return any(option.satisfies(required) for option in self.options)
+
+
+def join_partitioning(join_type: JoinType, left: Partitioning, right: Partitioning) -> Partitioning:
+    """Where the rows of a join lie whose sides are placed alike by the keys."""
+    match join_type:
+        case "Inner" | "Cross":
+            return PartitioningCollection(left.num_partitions, (left, right))
+        case "FullOuter":
+            return UnknownPartitioning(left.num_partitions)
+        case _:
+            return right if join_type == "RightOuter" else left
 
 
 # ------------------------------------------------------------------- through a projection
@@ -288,47 +305,44 @@ def _names(results: Sequence[Expression]) -> dict[Canonical, list[AttributeRefer
 def _renamed(
     keys: Sequence[Expression], names: Mapping[Canonical, Sequence[AttributeReference]]
 ) -> list[tuple[Expression, ...]]:
-    """All ways to say the keys in the new columns; none if a key is gone."""
-    ways: list[tuple[Expression, ...]] = [()]
+    """All forms of the keys in the new columns; none if a key is gone."""
+    forms: list[tuple[Expression, ...]] = [()]
     for key in keys:
-        ways = [(*way, new) for way in ways for new in _renamed_key(key, names)]
-    return ways[:_MAX_OPTIONS]
+        forms = [(*form, new) for form in forms for new in _renamed_key(key, names)]
+    return forms[:_MAX_OPTIONS]
 
 
 def _renamed_key(
     key: Expression, names: Mapping[Canonical, Sequence[AttributeReference]]
 ) -> list[Expression]:
-    """All ways to say one key: as a column that has its value, or computed from the columns."""
+    """All forms of one key: as a column that has its value, or computed from the columns."""
     whole: list[Expression] = list(names.get(canonical(key), ()))
     if not key.children:
         return whole if whole or isinstance(key, AttributeReference) else [key]
-    return whole + [_with_children(key, way) for way in _renamed(key.children, names)]
-
-
-def _with_children(key: Expression, children: tuple[Expression, ...]) -> Expression:
-    new = iter(children)
-    return key.map_children(lambda _: next(new))
+    return whole + [key.with_new_children(form) for form in _renamed(key.children, names)]
 
 
 def project_partitioning(given: Partitioning, results: Sequence[Expression]) -> Partitioning:
-    """The partitioning of a projection's output: the child's, said in the output's columns."""
+    """The partitioning of a projection's output: the child's, in terms of the output's columns."""
     if not isinstance(given, HashPartitioning | RangePartitioning | PartitioningCollection):
         return given  # says nothing of columns
     options = given.options if isinstance(given, PartitioningCollection) else (given,)
     names = _names(results)
-    said: list[Partitioning] = []
+    found: list[Partitioning] = []
     for option in options:
         match option:
             case HashPartitioning(num_partitions=number, keys=keys):
-                said.extend(HashPartitioning(number, way) for way in _renamed(keys, names))
+                found.extend(HashPartitioning(number, form) for form in _renamed(keys, names))
             case RangePartitioning(num_partitions=number, order=order):
-                ways = _renamed([o.child for o in order], names)
-                said.extend(RangePartitioning(number, _reordered(order, way)) for way in ways)
+                forms = _renamed([o.child for o in order], names)
+                found.extend(RangePartitioning(number, _reordered(order, form)) for form in forms)
             case _:
-                said.append(option)
-    if not said:
+                found.append(option)
+    if not found:
         return UnknownPartitioning(given.num_partitions)
-    return said[0] if len(said) == 1 else PartitioningCollection(given.num_partitions, tuple(said))
+    return (
+        found[0] if len(found) == 1 else PartitioningCollection(given.num_partitions, tuple(found))
+    )
 
 
 def _reordered(order: Sequence[SortOrder], keys: Sequence[Expression]) -> tuple[SortOrder, ...]:

@@ -1,4 +1,4 @@
-"""Shuffles and sorts."""
+"""Rows that move: shuffles, sorts, partitions put together, samples, ranges."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from .distribution import (
     Partitioning,
     RangePartitioning,
     SinglePartition,
+    UnknownPartitioning,
     UnspecifiedDistribution,
 )
 from .plan import SparkPlan, UnaryExec
@@ -65,13 +66,11 @@ class ShuffleExchangeExec(UnaryExec):
     `plan_id` counts a plan's exchanges, deepest first.
     """
 
+    node_name = "Exchange"
+
     partitioning: Partitioning
     origin: ShuffleOrigin = "ENSURE_REQUIREMENTS"
     plan_id: int = 0
-
-    @property
-    def node_name(self) -> str:
-        return "Exchange"
 
     def arguments(self, max_fields: int) -> str:
         where = partitioning_text(self.partitioning, max_fields)
@@ -86,6 +85,8 @@ class ShuffleExchangeExec(UnaryExec):
 class BroadcastExchangeExec(UnaryExec):
     """Gives all rows to every task (`plan_id` as an exchange's)."""
 
+    reads_several = False  # all of it is read before
+
     mode: BroadcastMode
     plan_id: int = 0
 
@@ -95,10 +96,6 @@ class BroadcastExchangeExec(UnaryExec):
     @cached_property
     def output_partitioning(self) -> Partitioning:
         return BroadcastPartitioning(mode=self.mode)
-
-    @property
-    def reads_several(self) -> bool:
-        return False  # all of it is read before
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +196,7 @@ class TakeOrderedAndProjectExec(UnaryExec):
     expression_fields = ("order", "project_list")
 
     in_brackets = True
+    output_partitioning = SinglePartition()
 
     limit: int
     order: tuple[SortOrder, ...]
@@ -220,9 +218,67 @@ class TakeOrderedAndProjectExec(UnaryExec):
         return tuple(to_attribute(e) for e in self.project_list)
 
     @cached_property
-    def output_partitioning(self) -> Partitioning:
-        return SinglePartition()
-
-    @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
         return self.order
+
+
+_DEFAULT_SLICES = 1  # one core, as where nothing says otherwise
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeExec(GivesAttributes, SparkPlan):
+    """Whole numbers from `start` to before `end`; `slices` None: as many as there are cores."""
+
+    expression_fields = ("attributes",)
+    supports_codegen = True
+
+    start: int
+    end: int
+    step: int
+    slices: int | None
+    attributes: tuple[AttributeReference, ...]
+
+    def arguments(self, max_fields: int) -> str:
+        splits = _DEFAULT_SLICES if self.slices is None else self.slices
+        return f"({self.start}, {self.end}, step={self.step}, splits={splits})"
+
+    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
+        splits = "None" if self.slices is None else f"Some({self.slices})"
+        text = f"Range ({self.start}, {self.end}, step={self.step}, splits={splits})"
+        return counted("Output", self.output), ("Arguments", text)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoalesceExec(UnaryExec):
+    """Partitions put together until there are so many at most."""
+
+    num_partitions: int
+
+    def arguments(self, max_fields: int) -> str:
+        return str(self.num_partitions)
+
+    @cached_property
+    def output_partitioning(self) -> Partitioning:
+        one = self.num_partitions == 1
+        return SinglePartition() if one else UnknownPartitioning(self.num_partitions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampleExec(UnaryExec):
+    """A random part of the rows."""
+
+    keeps_partitioning = True
+
+    lower: float
+    upper: float
+    with_replacement: bool
+    seed: int | None
+
+    def arguments(self, max_fields: int) -> str:
+        seed = None if self.seed is None else str(self.seed)
+        flag = "true" if self.with_replacement else "false"
+        return arguments(str(self.lower), str(self.upper), flag, seed)
+
+    @property
+    def supports_codegen(self) -> bool:
+        return not self.with_replacement

@@ -31,14 +31,15 @@ from ..planner.model.schemas.types import (
 from ..planner.model.text.text import plan_text
 from .distribution import (
     BroadcastDistribution,
+    BroadcastMode,
     ClusteredDistribution,
     Distribution,
     HashedRelationBroadcastMode,
     IdentityBroadcastMode,
     Partitioning,
-    PartitioningCollection,
     UnknownPartitioning,
     UnspecifiedDistribution,
+    join_partitioning,
 )
 from .plan import SparkPlan
 from .text import alone, arguments, bracketed, counted
@@ -111,13 +112,38 @@ class EquiJoinExec(BaseJoinExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BroadcastHashJoinExec(EquiJoinExec):
+class BroadcastJoinExec(BaseJoinExec):
+    """Every task has all rows of one side, and reads its rows of the other one by one."""
+
+    build_side: BuildSide
+
+    @property
+    def streamed(self) -> SparkPlan:
+        """The side whose rows are read one by one."""
+        return self.right if self.build_side == "BuildLeft" else self.left
+
+    @property
+    def mode(self) -> BroadcastMode:
+        """The form in which every task has the other side's rows."""
+        return IdentityBroadcastMode()
+
+    @cached_property
+    def required_child_distribution(self) -> tuple[Distribution, ...]:
+        table, other = BroadcastDistribution(self.mode), UnspecifiedDistribution()
+        return (table, other) if self.build_side == "BuildLeft" else (other, table)
+
+    @cached_property
+    def output_partitioning(self) -> Partitioning:
+        return self.streamed.output_partitioning
+
+
+@dataclass(frozen=True, kw_only=True)
+class BroadcastHashJoinExec(BroadcastJoinExec, EquiJoinExec):
     """Looks the rows of one side up in a hash table of the other that every task has.
 
     `null_aware` is NOT IN: a null among the table's keys means that nothing is known.
     """
 
-    build_side: BuildSide
     null_aware: bool = False
 
     def arguments(self, max_fields: int) -> str:
@@ -132,22 +158,11 @@ class BroadcastHashJoinExec(EquiJoinExec):
         )
 
     @property
-    def streamed(self) -> SparkPlan:
-        """The side whose rows are looked up."""
-        return self.right if self.build_side == "BuildLeft" else self.left
-
-    @cached_property
-    def required_child_distribution(self) -> tuple[Distribution, ...]:
+    def mode(self) -> BroadcastMode:
         left = self.build_side == "BuildLeft"
         keys, built = (self.left_keys, self.left) if left else (self.right_keys, self.right)
         bound = tuple(bind(key, built.output) for key in packed_keys(keys))
-        table = BroadcastDistribution(HashedRelationBroadcastMode(bound, self.null_aware))
-        other = UnspecifiedDistribution()
-        return (table, other) if left else (other, table)
-
-    @cached_property
-    def output_partitioning(self) -> Partitioning:
-        return self.streamed.output_partitioning
+        return HashedRelationBroadcastMode(bound, self.null_aware)
 
     @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
@@ -159,17 +174,13 @@ def packed_keys(keys: Sequence[Expression]) -> tuple[Expression, ...]:
     sizes = [_BITS.get(type(key.data_type), 0) for key in keys]
     if not all(isinstance(key.data_type, IntegralType) for key in keys) or sum(sizes) > 64:
         return tuple(keys)
-    packed = _as_long(keys[0])
+    packed = keys[0] if isinstance(keys[0].data_type, LongType) else Cast(child=keys[0], type_=LONG)
     for key, bits in zip(keys[1:], sizes[1:], strict=True):
         moved = Call(name="shiftleft", arguments=(packed, Constant(value=bits, type_=INT)))
         mask = Constant(value=(1 << bits) - 1, type_=LONG)
         own = Call(name="&", arguments=(Cast(child=key, type_=LONG), mask))
         packed = Call(name="|", arguments=(moved, own))
     return (packed,)
-
-
-def _as_long(key: Expression) -> Expression:
-    return key if isinstance(key.data_type, LongType) else Cast(child=key, type_=LONG)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,15 +198,7 @@ class ShuffledJoinExec(EquiJoinExec):
     @cached_property
     def output_partitioning(self) -> Partitioning:
         left, right = self.left.output_partitioning, self.right.output_partitioning
-        match self.join_type:
-            case "Inner" | "Cross":
-                return PartitioningCollection(left.num_partitions, (left, right))
-            case "LeftOuter" | "LeftSingle" | "LeftSemi" | "LeftAnti" | "ExistenceJoin":
-                return left
-            case "RightOuter":
-                return right
-            case _:
-                return UnknownPartitioning(left.num_partitions)
+        return join_partitioning(self.join_type, left, right)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,29 +238,17 @@ class ShuffledHashJoinExec(ShuffledJoinExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BroadcastNestedLoopJoinExec(BaseJoinExec):
+class BroadcastNestedLoopJoinExec(BroadcastJoinExec):
     """Each row of one side beside every row of the other, which every task has."""
-
-    build_side: BuildSide
 
     def arguments(self, max_fields: int) -> str:
         return arguments(self.build_side, self._kind, self._condition_text)
 
     @cached_property
-    def required_child_distribution(self) -> tuple[Distribution, ...]:
-        table, other = BroadcastDistribution(IdentityBroadcastMode()), UnspecifiedDistribution()
-        return (table, other) if self.build_side == "BuildLeft" else (other, table)
-
-    @property
-    def streamed(self) -> SparkPlan:
-        """The side whose rows are read one by one."""
-        return self.right if self.build_side == "BuildLeft" else self.left
-
-    @cached_property
     def output_partitioning(self) -> Partitioning:
         if self.join_type == "FullOuter":
-            return super().output_partitioning
-        return self.streamed.output_partitioning
+            return UnknownPartitioning()
+        return super().output_partitioning
 
     @property
     def supports_codegen(self) -> bool:
@@ -275,13 +266,8 @@ class BroadcastNestedLoopJoinExec(BaseJoinExec):
 class CartesianProductExec(BaseJoinExec):
     """Each row of one side beside every row of the other, partition by partition."""
 
-    @property
-    def _kind(self) -> str:
-        return "Inner"  # whatever the query calls it
+    _kind = "Inner"  # whatever the query calls it
+    supports_codegen = False
 
     def arguments(self, max_fields: int) -> str:
         return self._condition_text or ""
-
-    @property
-    def supports_codegen(self) -> bool:
-        return False

@@ -67,6 +67,9 @@ class SparkPlan(QueryPlan):
             columns = (counted("Output", self.output),)
         elif len(self.children) == 1:
             columns = (counted("Input", self.children[0].output),)
+        elif len(self.child_fields) == 2:
+            left, right = self.children
+            columns = counted("Left output", left.output), counted("Right output", right.output)
         text = self.arguments(max_fields)
         return (*columns, ("Arguments", text)) if text else columns
 
@@ -152,6 +155,13 @@ class StatefulOperator(SparkPlan):
         return 0 if self.state_info is None else self.state_info.num_partitions
 
     @property
+    def watermark_texts(self) -> tuple[str | None, str | None]:
+        """The watermarks as plans show them: for late events, then for eviction."""
+        late = self.event_time_watermark_for_late_events
+        eviction = self.event_time_watermark_for_eviction
+        return None if late is None else str(late), None if eviction is None else str(eviction)
+
+    @property
     def state_text(self) -> str | None:
         """The state info as plans show it; None before the state rule."""
         return None if self.state_info is None else self.state_info.text
@@ -166,6 +176,11 @@ class StateStoreWriter(StatefulOperator):
 
     output_mode: OutputMode | None = None
     origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def mode_text(self) -> str | None:
+        """The output mode as plans show it; None before the state rule."""
+        return None if self.output_mode is None else self.output_mode.capitalize()
 
     @property
     def state_key_schema(self) -> StructType:

@@ -17,16 +17,11 @@ from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
 from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.text.text import plan_text
-from .distribution import AllTuples, ClusteredDistribution, Distribution, Partitioning
+from .distribution import Distribution, Partitioning, clustered
 from .plan import SparkPlan, UnaryExec
-from .text import alone, arguments, counted, listed
+from .text import alone, arguments, listed
 
 Attributes = tuple[AttributeReference, ...]
-
-
-def clustered(keys: Attributes) -> Distribution:
-    """A group's rows in one place; without keys all rows are a group."""
-    return ClusteredDistribution(keys) if keys else AllTuples()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +106,8 @@ class FlatMapGroupsInPythonExec(GivesAttributes, UnaryExec):
 class AggregateInPythonExec(UnaryExec):
     """`ArrowAggregatePython`: functions over each group's columns, a row of results per group."""
 
+    node_name = "ArrowAggregatePython"
+    misses_input = True  # the results are made of columns that only the functions give
     expression_fields: ClassVar[tuple[str, ...]] = ("keys", "aggregates", "results")
 
     keys: tuple[Expression, ...]
@@ -118,18 +115,10 @@ class AggregateInPythonExec(UnaryExec):
     results: tuple[Expression, ...]
 
     @property
-    def node_name(self) -> str:
-        return "ArrowAggregatePython"
-
-    @property
     def functions(self) -> tuple[PythonUDF, ...]:
         """The calls."""
         calls = (aggregate.function for aggregate in self.aggregates)
         return tuple(call for call in calls if isinstance(call, PythonUDF))
-
-    @property
-    def misses_input(self) -> bool:
-        return True  # the results are made of columns that only the functions give
 
     def arguments(self, max_fields: int) -> str:
         return arguments(
@@ -179,13 +168,6 @@ class FlatMapCoGroupsInPythonExec(GivesAttributes, SparkPlan):
             listed(self.attributes, max_fields),
         )
 
-    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
-        left, right = (
-            counted("Left output", self.left.output),
-            counted("Right output", self.right.output),
-        )
-        return left, right, ("Arguments", self.arguments(max_fields))
-
     @cached_property
     def output_partitioning(self) -> Partitioning:
         return self.left.output_partitioning
@@ -220,13 +202,7 @@ class UpdateEventTimeColumnExec(GivesAttributes, UnaryExec):
 class PlanLaterExec(SparkPlan):
     """What Spark leaves unplanned: the missing initial state of a transformWithState."""
 
+    output = ()
+
     def arguments(self, max_fields: int) -> str:
         return "LocalRelation <empty>"
-
-    @property
-    def node_name(self) -> str:
-        return "PlanLater"
-
-    @cached_property
-    def output(self) -> Attributes:
-        return ()

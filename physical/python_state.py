@@ -16,7 +16,7 @@ from .distribution import Distribution, UnspecifiedDistribution, stateful_distri
 from .plan import SparkPlan, StateStoreWriter, UnaryExec, state_columns
 from .python_operators import Attributes
 from .state import NO_WATERMARK, OutputMode
-from .text import arguments, counted, cut, listed
+from .text import arguments, cut, listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,31 +44,21 @@ class PythonStatefulExec(GivesAttributes, StateStoreWriter):
 
     @property
     def _times(self) -> tuple[str, str, str]:
-        late, eviction = (
-            self.event_time_watermark_for_late_events,
-            self.event_time_watermark_for_eviction,
-        )
-        return (
-            str(self.batch_timestamp_ms),
-            str(NO_WATERMARK if late is None else late),
-            str(NO_WATERMARK if eviction is None else eviction),
-        )
+        late, eviction = (text or str(NO_WATERMARK) for text in self.watermark_texts)
+        return str(self.batch_timestamp_ms), late, eviction
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
     """`applyInPandasWithState`: a group's new rows and its one state, perhaps with a timeout."""
 
+    operator_name = "applyInPandasWithState"
     expression_fields: ClassVar[tuple[str, ...]] = ("function", "keys")
     keeps_partitioning = True
 
     state_type: StructType
     state_format_version: int
     timeout: str
-
-    @property
-    def node_name(self) -> str:
-        return "FlatMapGroupsInPandasWithState"
 
     def arguments(self, max_fields: int) -> str:
         return arguments(
@@ -106,10 +96,6 @@ class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
         kind = LONG if self.state_format_version > 1 else INT
         return StructType((*state, StructField("timeoutTimestamp", kind)))
 
-    @property
-    def operator_name(self) -> str:
-        return "applyInPandasWithState"
-
     def should_run_another_batch(self, new_watermark_ms: int) -> bool:
         match self.timeout:
             case "ProcessingTimeTimeout":
@@ -135,10 +121,6 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
     time_mode: str
     rows: str
 
-    @property
-    def node_name(self) -> str:
-        return "TransformWithStateInPySpark"
-
     def arguments(self, max_fields: int) -> str:
         return arguments(
             plan_text(self.function),
@@ -154,11 +136,6 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
             listed(self.initial_keys, max_fields),
             _fields(self.initial_type, max_fields),
         )
-
-    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
-        rows, initial = self.child.output, self.initial_state.output
-        left, right = counted("Left output", rows), counted("Right output", initial)
-        return left, right, ("Arguments", self.arguments(max_fields))
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:

@@ -11,7 +11,6 @@ from ..planner.model.schemas.types import LONG, NULL, TIMESTAMP, StructField, St
 from .basic import LimitExec
 from .distribution import AllTuples, Distribution, stateful_distribution
 from .plan import StatefulOperator, StateStoreWriter, UnaryExec, state_columns
-from .state import OutputMode as OutputMode
 from .text import alone, arguments, listed
 
 
@@ -28,19 +27,23 @@ class KeyedStatefulExec(UnaryExec, StatefulOperator):
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return (stateful_distribution(self.keys, self.num_stores, self.strict_distribution),)
 
+
+@dataclass(frozen=True, kw_only=True)
+class KeyedStateWriter(KeyedStatefulExec, StateStoreWriter):
+    """Writes state by key."""
+
     @property
-    def _watermarks(self) -> tuple[str | None, str | None]:
-        late = self.event_time_watermark_for_late_events
-        eviction = self.event_time_watermark_for_eviction
-        return None if late is None else str(late), None if eviction is None else str(eviction)
+    def state_key_schema(self) -> StructType:
+        return state_columns(self.keys)
 
 
-def _mode(mode: OutputMode | None) -> str | None:
-    return None if mode is None else mode.capitalize()
+@dataclass(frozen=True, kw_only=True)
+class AggregateSaveExec(KeyedStateWriter):
+    """Stores groups, and lets those go that the watermark has passed, but in complete mode."""
 
-
-def _evicting(mode: OutputMode | None) -> bool:
-    return mode in ("append", "update")
+    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
+        evicts = self.output_mode in ("append", "update")
+        return evicts and self._watermark_moved(new_watermark_ms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +58,10 @@ class StateStoreRestoreExec(KeyedStatefulExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class StateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
+class StateStoreSaveExec(AggregateSaveExec):
     """Stores merged buffers; emits them by output mode; evicts what the watermark has passed."""
+
+    operator_name = "stateStoreSave"
 
     state_format_version: int
 
@@ -64,14 +69,10 @@ class StateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
         return arguments(
             listed(self.keys, max_fields),
             self.state_text,
-            _mode(self.output_mode),
-            *self._watermarks,
+            self.mode_text,
+            *self.watermark_texts,
             str(self.state_format_version),
         )
-
-    @property
-    def state_key_schema(self) -> StructType:
-        return state_columns(self.keys)
 
     @property
     def state_value_schema(self) -> StructType:
@@ -80,13 +81,6 @@ class StateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
             return state_columns(self.child.output)
         keys = {key.expr_id for key in self.keys}
         return state_columns(a for a in self.child.output if a.expr_id not in keys)
-
-    @property
-    def operator_name(self) -> str:
-        return "stateStoreSave"
-
-    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
-        return _evicting(self.output_mode) and self._watermark_moved(new_watermark_ms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +100,7 @@ class SessionWindowStateStoreRestoreExec(KeyedStatefulExec):
             listed(self.keys, max_fields),
             alone(self.session, max_fields),
             self.state_text,
-            *self._watermarks,
+            *self.watermark_texts,
             str(self.state_format_version),
         )
 
@@ -124,10 +118,11 @@ class SessionWindowStateStoreRestoreExec(KeyedStatefulExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SessionWindowStateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
+class SessionWindowStateStoreSaveExec(AggregateSaveExec):
     """Stores each key's sessions anew; emits by output mode; evicts ended sessions."""
 
     expression_fields = ("keys", "session")
+    operator_name = "sessionWindowStateStoreSaveExec"
 
     session: AttributeReference
     state_format_version: int
@@ -137,8 +132,8 @@ class SessionWindowStateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
             listed(self.keys, max_fields),
             alone(self.session, max_fields),
             self.state_text,
-            _mode(self.output_mode),
-            *self._watermarks,
+            self.mode_text,
+            *self.watermark_texts,
             str(self.state_format_version),
         )
 
@@ -155,24 +150,13 @@ class SessionWindowStateStoreSaveExec(KeyedStatefulExec, StateStoreWriter):
     def num_cols_prefix_key(self) -> int:
         return len(self.keys)
 
-    @property
-    def operator_name(self) -> str:
-        return "sessionWindowStateStoreSaveExec"
-
-    def should_run_another_batch(self, new_watermark_ms: int) -> bool:
-        return _evicting(self.output_mode) and self._watermark_moved(new_watermark_ms)
-
 
 @dataclass(frozen=True, kw_only=True)
-class BaseStreamingDeduplicateExec(KeyedStatefulExec, StateStoreWriter):
+class BaseStreamingDeduplicateExec(KeyedStateWriter):
     """Lets the first row of each key through."""
 
     def arguments(self, max_fields: int) -> str:
-        return arguments(listed(self.keys, max_fields), self.state_text, *self._watermarks)
-
-    @property
-    def state_key_schema(self) -> StructType:
-        return state_columns(self.keys)
+        return arguments(listed(self.keys, max_fields), self.state_text, *self.watermark_texts)
 
     def should_run_another_batch(self, new_watermark_ms: int) -> bool:
         return self._watermark_moved(new_watermark_ms)
@@ -182,26 +166,16 @@ class BaseStreamingDeduplicateExec(KeyedStatefulExec, StateStoreWriter):
 class StreamingDeduplicateExec(BaseStreamingDeduplicateExec):
     """Remembers each key until the watermark passes the event time among its columns."""
 
-    @property
-    def state_value_schema(self) -> StructType:
-        return StructType((StructField("__dummy__", NULL),))
-
-    @property
-    def operator_name(self) -> str:
-        return "dedupe"
+    state_value_schema = StructType((StructField("__dummy__", NULL),))
+    operator_name = "dedupe"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamingDeduplicateWithinWatermarkExec(BaseStreamingDeduplicateExec):
     """Forgets a key a delay after the event time of its first row."""
 
-    @property
-    def state_value_schema(self) -> StructType:
-        return StructType((StructField("expiresAtMicros", LONG),))
-
-    @property
-    def operator_name(self) -> str:
-        return "dedupeWithinWatermark"
+    state_value_schema = StructType((StructField("expiresAtMicros", LONG),))
+    operator_name = "dedupeWithinWatermark"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,21 +187,10 @@ class StreamingLocalLimitExec(LimitExec):
 class StreamingGlobalLimitExec(LimitExec, StateStoreWriter):
     """At most so many rows over the life of the query."""
 
+    state_key_schema = StructType((StructField("key", NULL),))
+    state_value_schema = StructType((StructField("value", LONG),))
+    operator_name = "globalLimit"
+    required_child_distribution = (AllTuples(),)
+
     def arguments(self, max_fields: int) -> str:
-        return arguments(str(self.limit), self.state_text, _mode(self.output_mode))
-
-    @cached_property
-    def required_child_distribution(self) -> tuple[Distribution, ...]:
-        return (AllTuples(),)
-
-    @property
-    def state_key_schema(self) -> StructType:
-        return StructType((StructField("key", NULL),))
-
-    @property
-    def state_value_schema(self) -> StructType:
-        return StructType((StructField("value", LONG),))
-
-    @property
-    def operator_name(self) -> str:
-        return "globalLimit"
+        return arguments(str(self.limit), self.state_text, self.mode_text)

@@ -21,14 +21,13 @@ from ..planner.model.text.text import plan_text
 from .distribution import (
     Distribution,
     Partitioning,
-    PartitioningCollection,
     StatefulOpClusteredDistribution,
-    UnknownPartitioning,
+    join_partitioning,
 )
 from .join_state import event_time, event_time_key, value_watermark, wrapped
 from .plan import SparkPlan, StateStoreWriter, state_columns
 from .state import StateStoreSchema
-from .text import arguments, bracketed, counted
+from .text import arguments, bracketed
 
 
 @dataclass(frozen=True)
@@ -84,6 +83,7 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
 
     child_fields = ("left", "right")
     expression_fields = ("left_keys", "right_keys", "condition")
+    operator_name = "symmetricHashJoin"
 
     left: SparkPlan
     right: SparkPlan
@@ -94,27 +94,16 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
     state_format_version: int
 
     def arguments(self, max_fields: int) -> str:
-        watermarks = (
-            self.event_time_watermark_for_late_events,
-            self.event_time_watermark_for_eviction,
-        )
         return arguments(
             bracketed(self.left_keys, max_fields),
             bracketed(self.right_keys, max_fields),
             self.join_type,
             self.parts.text,
             self.state_text,
-            *(None if w is None else str(w) for w in watermarks),
+            *self.watermark_texts,
             self.cleanup_text,
             str(self.state_format_version),
-            None if self.output_mode is None else self.output_mode.capitalize(),
-        )
-
-    def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
-        return (
-            counted("Left output", self.left.output),
-            counted("Right output", self.right.output),
-            ("Arguments", self.arguments(max_fields)),
+            self.mode_text,
         )
 
     @cached_property
@@ -136,15 +125,7 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
     @cached_property
     def output_partitioning(self) -> Partitioning:
         left, right = self.left.output_partitioning, self.right.output_partitioning
-        match self.join_type:
-            case "Inner" | "Cross":
-                return PartitioningCollection(left.num_partitions, (left, right))
-            case "LeftOuter" | "LeftSemi":
-                return left
-            case "RightOuter":
-                return right
-            case _:
-                return UnknownPartitioning(left.num_partitions)
+        return join_partitioning(self.join_type, left, right)
 
     @property
     def padded_sides(self) -> tuple[str, ...]:
@@ -201,7 +182,9 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
         sides = (("left", self.left_keys, self.left), ("right", self.right_keys, self.right))
         found: list[StateStoreSchema] = []
         for name, keys, side in sides:
-            key = _key_schema(keys)
+            key = StructType(
+                tuple(StructField(f"field{i}", k.data_type) for i, k in enumerate(keys))
+            )
             number = StructType((*key.fields, StructField("index", LONG)))
             rows = (*state_columns(side.output).fields, StructField("matched", BOOLEAN))
             count = StructType((StructField("value", LONG),))
@@ -223,10 +206,6 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
         """That of the left side's rows: its columns, and whether a row has had a match."""
         return self.state_stores[1].value
 
-    @property
-    def operator_name(self) -> str:
-        return "symmetricHashJoin"
-
     def should_run_another_batch(self, new_watermark_ms: int) -> bool:
         last = self.event_time_watermark_for_eviction
         evicts = any(w is not None for w in self.state_watermarks(last or 0))
@@ -243,10 +222,6 @@ _PADDED_SIDES: Mapping[JoinType, tuple[str, ...]] = {
     "RightOuter": ("right",),
     "FullOuter": ("left", "right"),
 }
-
-
-def _key_schema(keys: Sequence[Expression]) -> StructType:
-    return StructType(tuple(StructField(f"field{i}", k.data_type) for i, k in enumerate(keys)))
 
 
 def _predicate_text(

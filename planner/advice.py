@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict
 
 from ..physical.plan import StateStoreWriter
 from .advice_rules import RULES, Facts
+from .described_sources import files_size
 from .incremental_execution import IncrementalExecution
 from .model.catalog import Source
-from .table_size import files_size
 
 
 class Advice(BaseModel):

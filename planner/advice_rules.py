@@ -1,7 +1,7 @@
 """The rules of advice: one fault of a stateful operator each.
 
 A rule looks at one operator and gives what the plan or the facts at hand prove. `RULES` has them in
-the order in which they are told.
+the order in which they are shown.
 """
 
 from __future__ import annotations
@@ -9,17 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
-from types import UnionType
 
 from ..physical.basic import EventTimeWatermarkExec, ProjectExec, StreamingRelationExec
-from ..physical.explain.join_facts import side_evictions
-from ..physical.explain.state_facts import (
-    NEVER,
-    eviction,
-    key_columns,
-    late_rows,
-    moment,
-)
+from ..physical.explain.state_facts import NEVER, eviction, key_columns, late_rows, moment
+from ..physical.explain.stateful import side_evictions
 from ..physical.join_state import event_time
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..physical.stateful import (
@@ -28,21 +21,20 @@ from ..physical.stateful import (
     StateStoreSaveExec,
 )
 from ..physical.streaming_join import StreamingSymmetricHashJoinExec
-from ..rules.preparation.watermarks import propagate_watermarks
+from ..rules.common.types import holds_type
+from ..rules.preparation.state import propagate_watermarks
 from .model.expressions.core import Alias, AttributeReference
 from .model.expressions.intervals import interval_text
 from .model.frozen import dataclass
 from .model.schemas.types import (
     BOOLEAN,
-    ArrayType,
-    CollatedStringType,
     DataType,
     DoubleType,
     FloatType,
-    MapType,
     StructType,
     TimestampNTZType,
     TimestampType,
+    is_collated,
 )
 from .model.settings.conf import NO_DATA_BATCHES, Conf
 from .model.text.text import pretty
@@ -102,9 +94,9 @@ def never_evicted(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
     if not isinstance(writer, _BY_KEYS) or not reason.startswith(NEVER) or _bounded(writer):
         return
     if writer.output_mode == "complete" and not isinstance(writer, BaseStreamingDeduplicateExec):
-        return  # all_state_each_batch tells more
+        return  # all_state_each_batch says more
     if writer.collect(EventTimeWatermarkExec):
-        return  # watermark_not_in_keys tells more
+        return  # watermark_not_in_keys says more
     time = next(iter(_times(writer)), "a time column")
     change = f"give {time} a watermark and group by window({time}, ...)"
     if isinstance(writer, BaseStreamingDeduplicateExec):
@@ -218,7 +210,7 @@ def padded_rows_late(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
     for side in writer.padded_sides:
         time, limit = event_time(columns[side]), limits[side]
         if limit is None or time is None:
-            continue  # unbounded_join_side tells more
+            continue  # unbounded_join_side says more
         wait = interval_text(0, 0, max(0, facts.delay_ms - limit - (limit % 1000 == 999)) * 1000)
         cost = f"rows of the {side} stream that match nothing come {wait or '0 seconds'} late"
         if len(facts.watermarks) > 1 and facts.conf[_POLICY] != "max":
@@ -257,13 +249,13 @@ def surprising_keys(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
             for place, key in enumerate(writer.left_keys, 1)
         )
     for name, data_type in columns:
-        if _holds(data_type, FloatType | DoubleType):
+        if holds_type(data_type, FloatType, DoubleType):
             yield (
                 f"the key {name} is a floating-point number ({data_type.simple})",
                 "0.1 + 0.2 and 0.3 are two keys, NaN equals NaN, and -0.0 equals 0.0",
                 f"use an id, CAST({name} AS DECIMAL(p, s)) or a rounded whole number",
             )
-        if _holds(data_type, CollatedStringType):
+        if is_collated(data_type):
             yield (
                 f"the key {name} compares by a collation ({data_type.simple})",
                 "state is found by bytes, so Spark refuses the first batch"
@@ -284,7 +276,8 @@ def stores_for_few_rows(writer: StateStoreWriter, facts: Facts) -> Iterator[Faul
     if size < stores * _BYTES_WORTH_A_STORE:
         parts = stores * len(writer.store_names)
         yield (
-            f"{stores} stores for {_kilobytes(size)} of files in {', '.join(sorted(streams))}",
+            f"{stores} stores for {max(1, size // 1024):,} kB of files in"
+            f" {', '.join(sorted(streams))}",
             f"on Spark each batch runs {stores} tasks and commits {parts} stores, most of them"
             " empty",
             f"set {_PARTITIONS} to the number of cores before the first batch: a checkpoint pins"
@@ -355,20 +348,3 @@ def _computed_of_event_time(writer: StateStoreWriter) -> str:
         if alias.expr_id in keys and any(column.delay_ms is not None for column in read):
             return pretty(alias.child)
     return ""
-
-
-def _holds(data_type: DataType, kind: type[DataType] | UnionType) -> bool:
-    """Whether a type is of a kind, or holds such a one."""
-    match data_type:
-        case StructType(fields=fields):
-            return any(_holds(f.data_type, kind) for f in fields)
-        case ArrayType(element_type=element):
-            return _holds(element, kind)
-        case MapType(key_type=key, value_type=value):
-            return _holds(key, kind) or _holds(value, kind)
-        case _:
-            return isinstance(data_type, kind)
-
-
-def _kilobytes(size: int) -> str:
-    return f"{max(1, size // 1024):,} kB"

@@ -74,7 +74,7 @@ def check(
         from .pages.shell import write_page
 
         now = None
-        with suppress(AnalysisError, StreamingCheckError, PlanningError):  # told as refused
+        with suppress(AnalysisError, StreamingCheckError, PlanningError):  # the report says so
             now = planned(asked, pinned_settings(stored), stored.names)
         write_page(html, check_page(report, now))
     if as_json:
@@ -110,8 +110,8 @@ def diff(
     """
     from .evolution.check import planned
     from .evolution.diff import diff_plans
-    from .evolution.diff_printing import diff_markdown, diff_text
     from .evolution.inputs import Reading, load_asked
+    from .evolution.printing import diff_markdown, diff_text
 
     reading = Reading(catalog=catalog, name=name)
     old, new = (planned(load_asked(each, reading), {}) for each in (was, now))

@@ -5,14 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from .cli_options import settings
-
-if TYPE_CHECKING:
-    from .query import Query
 
 _MODES = (
     "simple, extended, formatted, cost, codegen, json, stateful, mermaid, dot, runtime or "
@@ -102,7 +99,10 @@ def explain(
         )
         sys.exit(status)
     if kind == ".sql":
-        query = _sql(file, catalog, conf, output_mode)
+        from .evolution.inputs import Reading, sql_query
+
+        reading = Reading(catalog=catalog, conf=settings(conf), output_mode=output_mode)
+        query = sql_query(file, reading)
     elif catalog is not None:
         raise click.UsageError("A description has its own sources: leave --catalog out.")
     else:
@@ -129,21 +129,6 @@ def _is_pipeline(file: str) -> bool:
     return defines_datasets(read_text(path))
 
 
-def _sql(file: str, catalog: str | None, conf: tuple[str, ...], output_mode: str | None) -> Query:
-    from .catalog_file import load_catalog
-    from .description import read_text
-    from .model.settings.conf import Conf
-    from .query import Query
-
-    return Query(
-        read_text(Path(file)).strip().removesuffix(";"),
-        sources={} if catalog is None else load_catalog(catalog),
-        output_mode=output_mode or "append",
-        conf=Conf(settings(conf)),
-        tables=True,
-    )
-
-
 def checked(mode: str) -> str:
     """An explain mode; raises DescriptionError for one that there is not, before anything runs."""
     from .explaining import check_mode
@@ -153,7 +138,7 @@ def checked(mode: str) -> str:
 
 
 def _tables(catalog: str | None) -> Any:
-    from .catalog_file import catalog_tables, load_catalog
+    from .described_sources import catalog_tables, load_catalog
 
     return {} if catalog is None else catalog_tables(load_catalog(catalog))
 

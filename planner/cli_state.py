@@ -12,8 +12,6 @@ from .cli_options import settings
 from .model.errors import DescriptionError
 
 if TYPE_CHECKING:
-    from ..runtime.inspection.stored import StoredStates
-    from ..runtime.native.showing import NativeStates
     from ..runtime.native.taking_over import Asked, Taken
 
 SHOWN_ROWS = 20
@@ -74,7 +72,9 @@ def show(
         return
     asks_rows = where is not None or output is not None or format_ == "parquet"
     if asks_rows and len(chosen) != 1:
-        raise _which_operator(states)
+        raise DescriptionError.of(
+            "STATEPLAN_WHICH_OPERATOR", hint=f"Choose one with --operator: {states.listed}."
+        )
     if format_ == "parquet" and output is None:
         raise DescriptionError.of("STATEPLAN_OUTPUT_MISSING")
     found = [states.state(each, version) for each in chosen]
@@ -108,12 +108,12 @@ def rescale(checkpoint: str, stores: int) -> None:
 
     done = change(checkpoint, stores)
     names = ", ".join(f"{i} ({name})" for i, name in done.operators.items())
-    said = (
+    counts = (
         f"{done.before:,} -> {done.after:,} stores"
         if done.before != done.after
         else (f"{done.after:,} stores already")
     )
-    print(f"{said}, operators: {names or 'none'}; the query goes on with batch {done.next_batch}")
+    print(f"{counts}, operators: {names or 'none'}; the query goes on with batch {done.next_batch}")
 
 
 def _converting(command: Callable[..., None]) -> Callable[..., None]:
@@ -181,9 +181,3 @@ def _tell(taken: Taken, to: str) -> None:
     for number, (name, rows) in taken.operators.items():
         print(f"operator {number} ({name}): {rows:,} rows")
     print(f"{to}: the query goes on with batch {taken.next_batch}")
-
-
-def _which_operator(states: StoredStates | NativeStates) -> DescriptionError:
-    return DescriptionError.of(
-        "STATEPLAN_WHICH_OPERATOR", hint=f"Choose one with --operator: {states.listed}."
-    )

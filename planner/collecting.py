@@ -1,4 +1,4 @@
-"""Planning without looks for cycles of objects."""
+"""Pauses Python's cycle collector while a query is planned."""
 
 from __future__ import annotations
 

@@ -1,16 +1,57 @@
-"""Sources as a description or a program names them, and as the planner knows them."""
+"""Sources as queries and catalog files describe them, and how large their files are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import glob
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
-from .description import SourceDescription
+from .description import SourceDescription, read_file
 from .model.catalog import Source
 from .model.errors import DescriptionError
 from .model.formats import fixed_schema
 from .model.schemas.ddl import parse_schema
-from .table_size import files_size
+
+
+def files_size(path: str | None) -> int:
+    """The bytes of the files that a table is read from, as Spark's InMemoryFileIndex sums them up.
+
+    Files and directories whose names begin with `_` or `.` do not count. What cannot be listed
+    without Spark (nothing there, another file system) counts as nothing.
+
+    Args:
+        path: a file, a directory or a pattern; a path or a `file:` URI.
+    """
+    if not path:
+        return 0
+    parts = urlsplit(path)
+    if parts.scheme not in ("", "file"):
+        return 0
+    local = unquote(parts.path) if parts.scheme else path
+    roots = [local] if os.path.exists(local) else glob.glob(local)
+    return sum(_size(file) for root in roots for file in _files(root))
+
+
+def _files(root: str) -> Iterator[str]:
+    if not os.path.isdir(root):
+        yield root
+    for folder, folders, names in os.walk(root):
+        folders[:] = filter(_visible, folders)
+        yield from (os.path.join(folder, name) for name in filter(_visible, names))
+
+
+def _visible(name: str) -> bool:
+    return not name.startswith(("_", "."))
+
+
+def _size(file: str) -> int:
+    try:
+        return os.path.getsize(file)
+    except OSError:  # gone meanwhile, or a link to nothing
+        return 0
 
 
 def catalog_source(
@@ -65,3 +106,29 @@ def described_sources(
     parsed = parse_description({"sql": "", "sources": written}, origin).sources
     given = {n: s for n, s in (sources or {}).items() if isinstance(s, SourceDescription)}
     return {**parsed, **given}
+
+
+def load_catalog(path: str | Path) -> dict[str, SourceDescription]:
+    """The tables of a YAML or JSON file by name: each its schema, or the keys of a source.
+
+    Raises:
+        DescriptionError: the file is missing or broken, or an entry is.
+    """
+    content = read_file(Path(path))
+    if content is None:  # a file that --write-catalog is to fill
+        return {}
+    if not isinstance(content, dict):
+        raise DescriptionError.of("STATEPLAN_BAD_CATALOG", path=path)
+    return described_sources(content, str(path))
+
+
+def catalog_tables(described: Mapping[str, SourceDescription]) -> dict[str, Source]:
+    """Tables as the planner knows them: read as a stream or at rest, unless they are `static`.
+
+    Raises:
+        DescriptionError: one has no schema.
+    """
+    return {
+        name: catalog_source(name, source, source.path, either=not source.static)
+        for name, source in described.items()
+    }

@@ -274,12 +274,8 @@ def _refusal(error: ValidationError, model: type[BaseModel], origin: str) -> Des
         hint=f"Mend '{key}'.",
         where=origin,
         key=key,
-        reason=_lower(details["msg"]),
+        reason=details["msg"][:1].lower() + details["msg"][1:],
     )
-
-
-def _lower(message: str) -> str:
-    return message[:1].lower() + message[1:]
 
 
 def _keys_at(model: type[BaseModel], place: tuple[str, ...]) -> list[str]:

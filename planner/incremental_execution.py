@@ -10,13 +10,11 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from ..physical.plan import SparkPlan, StateStoreWriter
-from ..physical.state import UNKNOWN_CHECKPOINT, StatefulOperatorStateInfo
-from ..physical.stateful import OutputMode
+from ..physical.state import UNKNOWN_CHECKPOINT, OutputMode, StatefulOperatorStateInfo
 from ..rules.analysis import analyze, inline_ctes
 from ..rules.optimization import optimize
 from ..rules.preparation import prepare
-from ..rules.preparation.state import for_version
-from ..rules.preparation.watermarks import has_single_watermark, propagate_watermarks
+from ..rules.preparation.state import for_version, has_single_watermark, propagate_watermarks
 from ..rules.support import check_for_streaming
 from .model.catalog import Catalog
 from .model.errors import PlanningError

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ..physical.stateful import OutputMode
+from ..physical.state import OutputMode
 from .collecting import without_collections
 from .described_sources import catalog_source
 from .description import Description, SinkDescription, SourceDescription
@@ -367,8 +367,8 @@ def renumbered(plan: LogicalPlan) -> LogicalPlan:
     def new_ids(node: LogicalPlan) -> LogicalPlan:
         attributes = getattr(node, "attributes", None)
         if attributes is not None and "attributes" not in node.expression_fields:
-            made = tuple(new_id(attribute) for attribute in attributes)
-            node = replace(node, attributes=made)  # type: ignore[call-arg]
+            own = tuple(new_id(attribute) for attribute in attributes)
+            node = replace(node, attributes=own)  # type: ignore[call-arg]
         return node.transform_expressions(new_id)
 
     return plan.transform_up(new_ids)

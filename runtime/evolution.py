@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..planner.evolution.check import compare
-from ..planner.evolution.documents import document_of, side_from
 from ..planner.evolution.printing import report_text
 from ..planner.evolution.reading import DOCUMENT, read_folder
-from ..planner.evolution.side import side_of
+from ..planner.evolution.side import document_of, side_from, side_of
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.settings.conf import Conf

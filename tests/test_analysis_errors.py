@@ -10,7 +10,7 @@ from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze
-from stateplan.rules.analysis.names.suggestions import distance
+from stateplan.rules.analysis.names.names import distance
 
 CATALOG = {
     "events": Source(

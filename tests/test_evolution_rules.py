@@ -10,9 +10,8 @@ from evolutions import Case, checked, lay_checkpoint, queries
 import stateplan
 from stateplan.planner.evolution.check import check_against
 from stateplan.planner.evolution.diff import diff_plans
-from stateplan.planner.evolution.documents import document_of, side_from
 from stateplan.planner.evolution.reading import read_checkpoint
-from stateplan.planner.evolution.side import side_of
+from stateplan.planner.evolution.side import document_of, side_from, side_of
 from stateplan.planner.query import Query
 
 COUNT = "SELECT k, count(*) AS n FROM STREAM events GROUP BY k"

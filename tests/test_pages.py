@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from evolutions import lay_checkpoint
 
 import stateplan
-from stateplan.physical.explain.graph import mermaid_text, plan_graph
+from stateplan.physical.explain.tree import mermaid_text, plan_graph
 from stateplan.planner.cli import main
 from stateplan.planner.model.errors import DescriptionError
 from stateplan.planner.pages.plan_page import places, stages

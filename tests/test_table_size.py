@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import stateplan
-from stateplan.planner.table_size import files_size
+from stateplan.planner.described_sources import files_size
 
 JOIN = "SELECT e.user, u.v FROM STREAM events e JOIN users u ON e.user = u.user"
 
@@ -53,7 +53,7 @@ def test_joins_are_chosen_by_it(
 
 
 def test_a_catalog_may_say_it(tmp_path: Path) -> None:
-    from stateplan.planner.catalog_file import catalog_tables, load_catalog
+    from stateplan.planner.described_sources import catalog_tables, load_catalog
 
     path = tmp_path / "catalog.yaml"
     path.write_text('users: {schema: "user STRING", size: 3 GiB}\n')

@@ -1,9 +1,12 @@
-"""The one printer of plan trees."""
+"""A plan as a tree, and as a graph in which data flows from the sources to the sink."""
 
 from __future__ import annotations
 
-from ..plan import SparkPlan
+from ...planner.model.frozen import dataclass
+from ..exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
+from ..plan import SparkPlan, StatefulOperator
 from ..subqueries import planned_subqueries
+from ..text import cut
 
 MAX_FIELDS = 25  # spark.sql.debug.maxToStringFields
 
@@ -40,3 +43,76 @@ def tree_text(plan: SparkPlan, max_fields: int = MAX_FIELDS, *, verbose: bool = 
 
     draw(plan, "", "")
     return "\n".join(lines)
+
+
+_WIDEST = 3  # columns in a label
+_ENTITIES = str.maketrans({'"': "#quot;", "<": "#lt;", ">": "#gt;"})  # of Mermaid
+
+
+@dataclass(frozen=True)
+class PlanGraph:
+    """Operators numbered from the root, 0 first, and the edges from child to parent.
+
+    A reused exchange is no operator of its own: its parent gets a second edge from the exchange.
+    """
+
+    nodes: tuple[SparkPlan, ...]
+    edges: tuple[tuple[int, int], ...]
+
+
+def plan_graph(plan: SparkPlan) -> PlanGraph:
+    """The graph of a plan, in the order of the tree."""
+    nodes: list[SparkPlan] = []
+    edges: list[tuple[int, int]] = []
+    exchanges: dict[int, int] = {}
+    reused: list[tuple[int, int]] = []
+
+    def visit(node: SparkPlan, parent: int | None) -> None:
+        if isinstance(node, ReusedExchangeExec) and parent is not None:
+            reused.append((node.exchange.plan_id, parent))
+            return
+        number = len(nodes)
+        nodes.append(node)
+        if isinstance(node, ShuffleExchangeExec | BroadcastExchangeExec):
+            exchanges[node.plan_id] = number
+        if parent is not None:
+            edges.append((number, parent))
+        for child in node.children:
+            visit(child, number)
+
+    visit(plan, None)
+    edges.extend((exchanges[plan_id], parent) for plan_id, parent in reused)
+    return PlanGraph(tuple(nodes), tuple(edges))
+
+
+def _label(node: SparkPlan) -> tuple[str, ...]:
+    """The lines in an operator's box: its name, its columns, its state."""
+    mark = "" if node.codegen_stage is None else f"*({node.codegen_stage}) "
+    lines = [mark + node.node_name, cut([a.name for a in node.output], _WIDEST)]
+    if isinstance(node, StatefulOperator) and node.state_info is not None:
+        lines.append(f"state {node.state_info.operator_id}, {node.num_stores} stores")
+    return tuple(line for line in lines if line)
+
+
+def mermaid_text(plan: SparkPlan) -> str:
+    """The plan as a Mermaid flowchart; operators with state have rounded boxes."""
+    graph = plan_graph(plan)
+    lines = ["flowchart BT"]
+    for number, node in enumerate(graph.nodes):
+        text = "<br>".join(part.translate(_ENTITIES) for part in _label(node))
+        box = f'(["{text}"])' if isinstance(node, StatefulOperator) else f'["{text}"]'
+        lines.append(f"    n{number}{box}")
+    lines.extend(f"    n{child} --> n{parent}" for child, parent in graph.edges)
+    return "\n".join(lines)
+
+
+def dot_text(plan: SparkPlan) -> str:
+    """The plan in Graphviz's language; operators with state have rounded boxes."""
+    graph = plan_graph(plan)
+    lines = ["digraph plan {", "    rankdir=BT", "    node [shape=box]"]
+    for number, node in enumerate(graph.nodes):
+        text = "\\n".join(part.replace("\\", "\\\\").replace('"', '\\"') for part in _label(node))
+        style = ", style=rounded" if isinstance(node, StatefulOperator) else ""
+        lines.append(f'    n{number} [label="{text}"{style}]')
+    lines.extend(f"    n{child} -> n{parent}" for child, parent in graph.edges)
+    return "\n".join([*lines, "}"])

@@ -24,9 +24,9 @@ from stateplan.physical.explain.tree import tree_text
 from stateplan.planner.described_sources import described_sources
 from stateplan.planner.evolution.check import Asked, planned
 from stateplan.planner.evolution.diff import diff_plans
-from stateplan.planner.evolution.diff_printing import diff_text
-from stateplan.planner.evolution.documents import document_of, side_from
 from stateplan.planner.evolution.inputs import load_asked
+from stateplan.planner.evolution.printing import diff_text
+from stateplan.planner.evolution.side import document_of, side_from
 from stateplan.planner.model.text.literal_text import time_zone_scope
 from stateplan.planner.query import Query
 

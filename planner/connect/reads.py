@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..described_sources import files_size
 from ..model.catalog import Source
 from ..model.expressions.core import AttributeReference, Origin
 from ..model.formats import FILE_FORMATS, fixed_schema
@@ -13,7 +14,6 @@ from ..model.schemas.open_schemas import is_placeholder
 from ..model.schemas.types import LONG
 from ..sql import parse
 from ..sql.parameters import bound
-from ..table_size import files_size
 from .failures import missing_schema, unsupported
 from .foreign_sql import readable
 from .names import name_parts

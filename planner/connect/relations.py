@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ...rules.analysis.relations.joins import keep_apart
+from ...rules.common.fresh_ids import keep_apart
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Alias, AttributeReference, Expression, Literal, Origin
 from ..model.expressions.intervals import interval_text, parse_interval

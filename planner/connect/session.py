@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from ...physical.stateful import OutputMode
+from ...physical.state import OutputMode
 from ...rules.analysis import analyze, inline_ctes
 from ...rules.analysis.context import Context
 from ...rules.analysis.expressions.expressions import Resolver
 from ...rules.analysis.names.hidden_columns import may_mean_metadata, metadata_column
-from ...rules.analysis.names.suggestions import unresolved_column
+from ...rules.analysis.names.names import unresolved_column
 from ...rules.analysis.relations.relations import source_plan
 from ..incremental_execution import IncrementalExecution
 from ..model.catalog import Catalog, Source, TempView
@@ -298,13 +298,13 @@ class PlannerSession:
     def resolved_over(self, plan: LogicalPlan, name: UnresolvedAttribute) -> Expression | None:
         """The column of an analyzed plan that a name means, if it means one."""
         context = self.context()
-        found = Resolver(context.scope(plan.output), context).column(name.parts, name)
+        found = Resolver(plan.output, context).column(name.parts, name)
         hidden = None
         if found is None and may_mean_metadata(name.parts):
             hidden = metadata_column(plan)
         if hidden is None:
             return found
-        return Resolver(context.scope((hidden,)), context).column(name.parts, name)
+        return Resolver((hidden,), context).column(name.parts, name)
 
     def unknown(
         self,

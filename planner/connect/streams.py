@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from pyspark.sql.connect import proto
 
-from ...physical.stateful import OutputMode
+from ...physical.state import OutputMode
 from ..explaining import explain
 from ..incremental_execution import IncrementalExecution
 from ..model.errors import AnalysisError

@@ -1,4 +1,4 @@
-"""One stateful operator before and after, as the rules see it; what findings tell to do."""
+"""One stateful operator before and after, as the rules see it; the actions that findings name."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Change:
         return before, after
 
     def finding(
-        self, what: str, verdict: Verdict, was: str, now: str, why: str, action: str
+        self, what: str, verdict: Verdict, was: str, now: str, why: str, action: str = ""
     ) -> Finding:
         """A finding about this operator; where both texts are the same, the later says so."""
         if was == now:
@@ -42,8 +42,13 @@ class Change:
             was=was,
             now=now,
             why=why,
-            action=action,
+            action=action or (REBUILD if verdict == "stale" else KEEP),
         )
+
+    def found(self, fact: str, verdict: Verdict, why: str) -> Finding:
+        """A finding about a fact of this operator."""
+        was, now = self.was.facts[fact], self.now.facts[fact]
+        return self.finding(fact, verdict, was.text, now.text, why)
 
 
 Rule = Callable[[Change], Iterator[Finding]]

@@ -11,13 +11,13 @@ from ..advice_rules import Facts
 from ..collecting import without_collections
 from ..incremental_execution import IncrementalExecution
 from ..model.errors import AnalysisError, PlanningError, StateplanError, StreamingCheckError
+from ..model.expressions.core import Call, Cast, Expression, Literal
+from ..model.schemas.types import BooleanType, DateType, NumericType, StringType, TimestampType
 from ..model.settings.conf import NO_DATA_BATCHES, Conf
 from ..model.settings.pinned import BEFORE_PINNED, PINNED, SHUFFLE_PARTITIONS
 from ..model.text.literal_text import time_zone_scope
 from . import refusals
-from .ansi import ansi_turned_on
 from .change import NEW_CHECKPOINT, REBUILD, Change
-from .documents import side_from
 from .hints import CANNOT_TELL, hints
 from .names import as_on_spark
 from .report import (
@@ -27,17 +27,60 @@ from .report import (
     IgnoredSetting,
     OperatorReport,
     Phase,
-    Verdict,
     worst,
 )
 from .rules import compared
-from .side import Side, side_of, side_of_plan
+from .side import Side, side_from, side_of, side_of_plan
 from .stored import StoredCheckpoint
 from .symbols import parts_of
 from .words import columns_text, rows_text
 
 if TYPE_CHECKING:
     from ..query import Query
+
+_ANSI = "spark.sql.ansi.enabled"
+_BY_ZERO = ("DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO")
+
+
+def ansi_turned_on(was: Side, now: Side) -> Iterator[Finding]:
+    """What was null without ANSI mode is an error with it. The other way nothing is at stake."""
+    if was.asked.flag(_ANSI) or not now.asked.flag(_ANSI):
+        return
+    nodes = list(now.plan.walk())
+    for node in reversed(nodes):
+        for expression in node.expressions:
+            for part in expression.walk():
+                condition = _raises(part)
+                if condition is not None:
+                    yield Finding(
+                        verdict="refused",
+                        what=_ANSI,
+                        was="false",
+                        now="true",
+                        why="a value that cannot be computed was null, and now fails the batch",
+                        action=f"set {_ANSI} to false, or use the try_ functions",
+                        condition=condition,
+                        phase="batch",
+                    )
+                    return
+
+
+def _raises(part: Expression) -> str | None:
+    """The condition of the error that an expression raises over ordinary bad data."""
+    match part:
+        case Cast(mode="ANSI", child=child, type_=target) if (
+            isinstance(child.data_type, StringType)
+            and isinstance(target, NumericType | BooleanType | DateType | TimestampType)
+            and not child.foldable
+        ):
+            return "CAST_INVALID_INPUT"
+        case Call(arguments=(_, divisor), ansi=True, spec=spec) if spec.ansi_error in _BY_ZERO:
+            return None if isinstance(divisor, Literal) else "DIVIDE_BY_ZERO"
+        case Call(name="element_at" | "getarrayitem", ansi=True):
+            return "INVALID_ARRAY_INDEX_IN_ELEMENT_AT"
+        case _:
+            return None
+
 
 Asked: TypeAlias = "Query | IncrementalExecution | SparkPlan"
 """A query, one that is planned already, or a plan alone."""
@@ -180,7 +223,9 @@ def meanings(was: Side, now: Side) -> Iterator[Finding]:
 
 def _output(was: Side, now: Side) -> Iterator[Finding]:
     """A sink in complete mode is written anew in each batch; others keep what they have."""
-    if (was.mode, now.mode) == ("append", "update") and _filters_results(now):
+    if (was.mode, now.mode) == ("append", "update") and any(
+        part[:1] == ("result",) for f in now.relation.filters for part in parts_of(f)
+    ):
         yield Finding(
             verdict="stale",
             what="output mode",
@@ -206,11 +251,6 @@ def _output(was: Side, now: Side) -> Iterator[Finding]:
         why="rows that are in the sink already stay as the old query wrote them",
         action=REBUILD,
     )
-
-
-def _filters_results(side: Side) -> bool:
-    """Whether what an aggregate gives decides which groups come out."""
-    return any(part[:1] == ("result",) for f in side.relation.filters for part in parts_of(f))
 
 
 def _timing(was: Side, now: Side) -> Iterator[Finding]:
@@ -269,7 +309,7 @@ def _report(
                 id=o.id,
                 name=o.name,
                 line=None if o.origin is None else o.origin.line_text,
-                verdict=_own(o.id, found),
+                verdict=worst([f.verdict for f in found if f.operator == o.id]),
             )
             for o in now.operators
         ),
@@ -277,10 +317,6 @@ def _report(
         ignored=ignored,
         cannot_tell=cannot_tell,
     )
-
-
-def _own(operator: int, findings: tuple[Finding, ...]) -> Verdict:
-    return worst([f.verdict for f in findings if f.operator == operator])
 
 
 def _invalid(error: StateplanError, basis: Basis) -> CheckReport:

@@ -43,7 +43,7 @@ def load_asked(path: str | Path, reading: Reading | None = None) -> Asked:
         case ".py" | ".ipynb":
             return _of_script(path, reading)
         case ".sql":
-            return _of_sql(path, reading)
+            return sql_query(path, reading)
         case ".json":
             content = read_file(Path(path))
             if isinstance(content, dict) and "plan" in content:
@@ -57,8 +57,13 @@ def load_asked(path: str | Path, reading: Reading | None = None) -> Asked:
     )
 
 
-def _of_sql(path: str | Path, reading: Reading) -> Query:
-    from ..catalog_file import load_catalog
+def sql_query(path: str | Path, reading: Reading) -> Query:
+    """The query in a file of SQL.
+
+    Raises:
+        StateplanError: the file or the catalog is missing or broken.
+    """
+    from ..described_sources import load_catalog
 
     return Query(
         read_text(Path(path)).strip().removesuffix(";"),
@@ -75,7 +80,7 @@ def _of_script(path: str | Path, reading: Reading) -> Asked:
     with needed("A PySpark script"):
         from ..connect.script.explain import started_queries
         from ..connect.script.program import Program
-    from ..catalog_file import catalog_tables, load_catalog
+    from ..described_sources import catalog_tables, load_catalog
 
     read_text(Path(path))  # refused before a process starts for it
     tables = {} if reading.catalog is None else catalog_tables(load_catalog(reading.catalog))

@@ -6,7 +6,6 @@ on the state of an operator if they agree on its facts. One handler per operator
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import singledispatch
 from typing import Any
 
@@ -19,8 +18,7 @@ from ...physical.python_state import (
     PythonStatefulExec,
     TransformWithStateInPySparkExec,
 )
-from ...physical.state import StateStoreSchema
-from ...physical.state_families import STATE_KINDS, Family, StateVariable, families_of
+from ...physical.state import STATE_KINDS, Family, StateStoreSchema, StateVariable, families_of
 from ...physical.stateful import (
     BaseStreamingDeduplicateExec,
     SessionWindowStateStoreSaveExec,
@@ -29,8 +27,7 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
 )
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
-from ..model.expressions.core import Expression, Origin
-from ..model.expressions.python_functions import PythonUDF
+from ..model.expressions.core import Origin
 from ..model.frozen import dataclass
 from ..model.text.text import pretty
 from .processor_init import variables_of
@@ -130,22 +127,25 @@ def meaning(writer: StateStoreWriter) -> dict[str, Fact]:
     return {"input": Fact(relation.rows, type(writer).__name__)}
 
 
-@singledispatch
 def fixed(writer: StateStoreWriter) -> dict[str, str]:
     """Settings of the operator that Spark keeps, by its names, in the order in which it looks."""
-    return {}
+    if not isinstance(writer, TransformWithStateInPySparkExec):
+        return {}
+    return {"timeMode": writer.time_mode, "outputMode": writer.function_mode.capitalize()}
 
 
-@singledispatch
 def variables(writer: StateStoreWriter) -> tuple[StateVariable, ...]:
     """The state variables that a processor of the user's declares, as far as that is known."""
-    return ()
+    if not isinstance(writer, TransformWithStateInPySparkExec):
+        return ()
+    return variables_of(writer.function) or ()
 
 
-@singledispatch
 def families(writer: StateStoreWriter) -> tuple[Family, ...]:
     """The column families in which they are."""
-    return ()
+    if not isinstance(writer, TransformWithStateInPySparkExec):
+        return ()
+    return families_of(variables(writer), writer.state_key_schema, writer.time_mode)
 
 
 @singledispatch
@@ -162,10 +162,6 @@ def hears_watermark(writer: StateStoreWriter) -> bool:
 
 def _input(relation: Relation) -> Fact:
     return Fact(relation.rows, rows_text(relation.rows))
-
-
-def _listed(expressions: Iterable[Expression]) -> str:
-    return ", ".join(map(pretty, expressions)) or "nothing"
 
 
 # -------------------------------------------------------------------------------- aggregation
@@ -323,9 +319,8 @@ def _(writer: PythonStatefulExec) -> dict[str, Fact]:
     child = writer.children[0]
     below = relation_of(child)
     function = writer.function
-    assert isinstance(function, PythonUDF)
     facts = {
-        "keys": Fact(below.all_of(writer.keys), _listed(writer.keys)),
+        "keys": Fact(below.all_of(writer.keys), ", ".join(map(pretty, writer.keys)) or "nothing"),
         "function": Fact(code_of(function), function.function_name),
         "input": _input(below),
         "columns": Fact(below.outputs(child), columns_text(child.output)),
@@ -335,22 +330,6 @@ def _(writer: PythonStatefulExec) -> dict[str, Fact]:
     if isinstance(writer, TransformWithStateInPySparkExec):
         facts["time mode"] = Fact(writer.time_mode, writer.time_mode)
     return facts
-
-
-@fixed.register
-def _(writer: TransformWithStateInPySparkExec) -> dict[str, str]:
-    return {"timeMode": writer.time_mode, "outputMode": writer.function_mode.capitalize()}
-
-
-@variables.register
-def _(writer: TransformWithStateInPySparkExec) -> tuple[StateVariable, ...]:
-    assert isinstance(writer.function, PythonUDF)
-    return variables_of(writer.function) or ()
-
-
-@families.register
-def _(writer: TransformWithStateInPySparkExec) -> tuple[Family, ...]:
-    return families_of(variables(writer), writer.state_key_schema, writer.time_mode)
 
 
 @evicts.register
@@ -367,6 +346,5 @@ def _(writer: PythonStatefulExec) -> bool:
 @hears_watermark.register
 def _(writer: PythonStatefulExec) -> bool:
     """The watermark reaches a function through its timers, or where its code asks for it."""
-    assert isinstance(writer.function, PythonUDF)
     asks = mentions(writer.function, "getCurrentWatermarkMs")
     return evicts(writer) or (asks and event_time(writer.children[0].output) is not None)

@@ -1,4 +1,4 @@
-"""A report for people: on a terminal, and as markdown for a pull request."""
+"""Reports and differences for people: on a terminal, and as markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ..advice import advice_text
+from .diff import PlanDiff
 from .report import MEANS, CheckReport, Finding, Verdict
 from .words import shortened
 
@@ -126,12 +127,48 @@ def _markdown(report: CheckReport) -> Iterator[str]:
     if report.cannot_tell:
         yield ""
         yield f"Not known without the old query: {'; '.join(report.cannot_tell)}."
-    for told in report.advice or ():
+    for advice in report.advice or ():
         yield ""
-        yield f"- **{told.operator} {told.name}**: {cell(told.fault)}."
-        yield f"  Cost: {cell(told.cost)}. Change: {cell(told.change)}."
+        yield f"- **{advice.operator} {advice.name}**: {cell(advice.fault)}."
+        yield f"  Cost: {cell(advice.cost)}. Change: {cell(advice.change)}."
 
 
 def cell(text: str) -> str:
     """Text that cannot break a table."""
     return re.sub(r"([|<>*_`\\])", r"\\\1", " ".join(text.split()))
+
+
+_SIGNS = {"added": "+", "removed": "-", "moved": ">", "changed": "~"}
+
+
+def diff_text(diff: PlanDiff) -> str:
+    """The differences as plain text, without a line break at its end."""
+    return "\n".join(_diff_lines(diff))
+
+
+def _diff_lines(diff: PlanDiff) -> Iterator[str]:
+    if not diff.differences:
+        yield "The queries are the same."
+        return
+    for each in diff.differences:
+        effect = "" if each.effect == "same" else f"  [{each.effect}: {each.why}]"
+        yield f"{_SIGNS[each.kind]} {each.what}{effect}"
+        was, now = shortened(each.was, each.now)
+        if was:
+            yield f"    - {was}"
+        if now:
+            yield f"    + {now}"
+    yield ""
+    yield f"effect on a checkpoint: {diff.verdict}: {MEANS[diff.verdict]}"
+
+
+def diff_markdown(diff: PlanDiff) -> str:
+    """The differences as markdown, without a line break at its end."""
+    if not diff.differences:
+        return "The queries are the same."
+    lines = ["| | what | was | now | effect on state |", "| --- | --- | --- | --- | --- |"]
+    for d in diff.differences:
+        effect = "" if d.effect == "same" else f"{d.effect}: {d.why}"
+        parts = (d.kind, d.what, *shortened(d.was, d.now), effect)
+        lines.append(f"| {' | '.join(map(cell, parts))} |")
+    return "\n".join([*lines, "", f"Effect on a checkpoint: **{diff.verdict}**."])

@@ -12,7 +12,7 @@ import types
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...physical.state_families import StateVariable, VariableKind
+from ...physical.state import StateVariable, VariableKind
 from ..model.errors import StateplanError
 from ..model.expressions.python_functions import PythonUDF
 from ..model.schemas.ddl import parse_schema
@@ -41,7 +41,7 @@ _FIELDS = {
 
 
 class _NotKnownError(Exception):
-    """What follows cannot be said without running it."""
+    """What follows is known only by running it."""
 
 
 class _Null:

@@ -19,7 +19,7 @@ _CODE = "('CodeType',)"
 # What it calls to make a class of the user's, with a number that it has in one process alone.
 _CLASSES = ("._make_skeleton_class", "._make_skeleton_enum")
 _MOST = 50_000
-_TELL_VARIABLES = ("locals", "vars", "eval", "exec", "dir")
+_SHOW_VARIABLES = ("locals", "vars", "eval", "exec", "dir")
 _PLACES = ("__file__", "__module__", "__doc__", "__qualname__", "__firstlineno__")
 
 
@@ -80,12 +80,12 @@ class Pickled:
     def __new__(cls, *arguments: Any, **named: Any) -> Any:
         if cls.name.endswith(_CLASSES) and not cls.by_value:
             return _class_by_value(cls.name, arguments)
-        made = object.__new__(cls)
-        made.arguments = (*arguments, *sorted(named.items()))
-        made.state = []
+        instance = object.__new__(cls)
+        instance.arguments = (*arguments, *sorted(named.items()))
+        instance.state = []
         if cls.name.endswith("_setstate") and arguments and is_made(arguments[0]):
             arguments[0].state.append(arguments[1:])
-        return made
+        return instance
 
     arguments: tuple[Any, ...]
     state: list[Any]
@@ -191,6 +191,6 @@ def _without_place(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(arguments) < 16:
         return arguments
     kept = [a for i, a in enumerate(arguments) if i not in (9, 10, 13, 14)]
-    tells = any(name in _TELL_VARIABLES for name in arguments[8])
-    own = None if tells else arguments[0] + arguments[2]
+    shows = any(name in _SHOW_VARIABLES for name in arguments[8])
+    own = None if shows else arguments[0] + arguments[2]
     return (*kept, arguments[9][:own])

@@ -14,6 +14,7 @@ from functools import singledispatch
 
 from ...physical.basic import (
     AdaptiveSparkPlanExec,
+    CollectMetricsExec,
     EventTimeWatermarkExec,
     ExpandExec,
     FilterExec,
@@ -25,12 +26,11 @@ from ...physical.basic import (
 )
 from ...physical.exchange import (
     BroadcastExchangeExec,
+    CoalesceExec,
     ReusedExchangeExec,
     ShuffleExchangeExec,
     SortExec,
 )
-from ...physical.metrics import CollectMetricsExec
-from ...physical.partitions import CoalesceExec
 from ...physical.plan import SparkPlan
 from ...physical.python_operators import EvalPythonExec, UpdateEventTimeColumnExec
 from ...physical.scans import ColumnarToRowExec, FileSourceScanExec
@@ -47,8 +47,16 @@ from ..model.memo import remembered
 from ..model.plans.query_plan import QueryPlan
 from ..model.schemas.types import StructType
 from ..model.text.literal_text import session_time_zone
-from .equivalence import without_implied
-from .symbols import Columns, Symbol, conjuncts, kind, order_key, symbol, symbol_of_other
+from .symbols import (
+    Columns,
+    Symbol,
+    conjuncts,
+    kind,
+    order_key,
+    symbol,
+    symbol_of_other,
+    without_implied,
+)
 from .zones import reads_instant
 
 TEXT_FORMATS = ("json", "csv", "xml")

@@ -8,12 +8,115 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 
-from .change import KEEP, REBUILD, Change, Rule
-from .families import overwritten, readable, serves
-from .join_rules import join_condition, join_retention, join_rows, join_type
+from .change import KEEP, Change, Rule
 from .operators import Fact
 from .report import Finding, Verdict
-from .symbols import Symbol, made_of, order_key
+from .symbols import Symbol, made_of, order_key, overwritten, readable, serves
+
+_PADDING = ("Inner", "Cross", "LeftOuter", "RightOuter", "FullOuter")
+
+
+def join_type(change: Change) -> Iterator[Finding]:
+    """Rows and whether they had a match are stored alike for all types but semi joins."""
+    facts = change.facts("join type")
+    if facts is None:
+        return
+    was, now = facts
+    if was.value in _PADDING and now.value in (*_PADDING, "LeftSemi"):
+        why = "the stored rows serve the new join too; what the old one emitted stays as it is"
+        yield change.found("join type", "stale", why)
+    else:
+        why = "the old join did not store the rows that the new one needs"
+        yield change.found("join type", "differs", why)
+
+
+def join_rows(change: Change) -> Iterator[Finding]:
+    """Each side's stored rows are matched with the other side's new ones."""
+    if "join type" not in change.now.facts:
+        return
+    retyped = change.facts("join type") is not None
+    inner = change.now.facts["join type"].value == "Inner"
+    changed = []
+    for side in ("left", "right"):
+        facts = change.facts(f"{side} rows")
+        if facts is None or (retyped and _but_nulls(facts[0]) == _but_nulls(facts[1])):
+            continue
+        if inner and not retyped and _only_nulls_added(*facts) and change.facts("condition"):
+            continue  # the condition derives the filters, and leaves out the same stored rows
+        changed.append(side)
+    if len(changed) == 2 and inner and not retyped and _same_keys_left_out(change):
+        for side in changed:
+            why = "rows of keys that are left out find no partner any more"
+            yield change.found(f"{side} rows", "stale", why)
+        return
+    for side in changed:
+        why = f"the stored rows of the {side} side are other rows than those that come in now"
+        yield change.found(f"{side} rows", "differs", why)
+    for side in ("left", "right"):
+        if change.facts(f"{side} columns"):
+            why = "stored rows are read by the place of their columns"
+            yield change.found(f"{side} columns", "differs", why)
+
+
+def _but_nulls(fact: Fact) -> Hashable:
+    """A side's rows without the filters on nulls that Spark derives from the join."""
+    base, filters = fact.value
+    return base, frozenset(f for f in filters if f[:2] != ("call", "isnotnull"))
+
+
+def _only_nulls_added(was: Fact, now: Fact) -> bool:
+    (was_base, was_filters), (base, filters) = was.value, now.value
+    return was_base == base and was_filters <= filters and _but_nulls(was) == _but_nulls(now)
+
+
+def _same_keys_left_out(change: Change) -> bool:
+    """Whether both sides newly leave out the same keys, and nothing else changed in them."""
+    left_keys, right_keys = change.now.facts["keys"].value
+    to_right = dict(zip(left_keys, right_keys, strict=True))
+    added = []
+    for side, own in (("left", left_keys), ("right", right_keys)):
+        was, now = change.was.facts[f"{side} rows"].value, change.now.facts[f"{side} rows"].value
+        (was_base, was_filters), (base, filters) = was, now
+        if was_base != base or was_filters - filters:
+            return False
+        if not made_of(filters - was_filters, frozenset(own)):
+            return False
+        added.append(filters - was_filters)
+    return frozenset(_put(f, to_right) for f in added[0]) == frozenset(added[1])
+
+
+def _put(value: Hashable, columns: dict[Symbol, Symbol]) -> Hashable:
+    if isinstance(value, tuple):
+        return columns[value] if value in columns else tuple(_put(v, columns) for v in value)
+    if isinstance(value, frozenset):
+        return frozenset(_put(v, columns) for v in value)
+    return value
+
+
+def join_condition(change: Change) -> Iterator[Finding]:
+    """An inner join's condition chooses among pairs; an outer one's decides what had a match."""
+    if not change.facts("condition"):
+        return
+    inner = all(o.facts["join type"].value in ("Inner", "Cross") for o in (change.was, change.now))
+    if inner:
+        why = "the condition chooses among pairs of stored rows; pairs that are out stay out"
+        yield change.found("condition", "stale", why)
+    else:
+        why = "stored rows are marked as matched, or not, by the old condition"
+        yield change.found("condition", "differs", why)
+
+
+def join_retention(change: Change) -> Iterator[Finding]:
+    """Rows that the old bounds evicted cannot match any more."""
+    for side in ("left", "right"):
+        facts = change.facts(f"{side} kept")
+        if facts is None:
+            continue
+        was, now = facts
+        if was.value is None or (now.value is not None and now.value <= was.value):
+            continue
+        why = f"rows of the {side} side that the new bounds would keep were evicted by the old ones"
+        yield change.found(f"{side} kept", "differs", why)
 
 
 def keys(change: Change) -> Iterator[Finding]:
@@ -28,7 +131,7 @@ def keys(change: Change) -> Iterator[Finding]:
             why = "the keys' order is part of what state is found by: no old row is found again"
         if name == "session" or ("aggregates" in change.now.facts and "window(" in was.text):
             why = "state holds groups of the old windows, and new rows go to others beside them"
-        yield change.finding(name, "differs", was.text, now.text, why, KEEP)
+        yield change.found(name, "differs", why)
 
 
 def _same_set(was: Iterable[Hashable], now: Iterable[Hashable]) -> bool:
@@ -36,7 +139,7 @@ def _same_set(was: Iterable[Hashable], now: Iterable[Hashable]) -> bool:
 
 
 def aggregates(change: Change) -> Iterator[Finding]:
-    """Buffers are told apart by their place alone."""
+    """Buffers differ by their place alone."""
     facts = change.facts("aggregates")
     if facts is None:
         return
@@ -62,12 +165,12 @@ def aggregates(change: Change) -> Iterator[Finding]:
         return
     if change.mode == "update" and all(overwritten(new) for _, new in changed):
         why = "each new row overwrites what the buffer held; groups without one keep the old value"
-        yield change.finding("aggregates", "stale", was.text, now.text, why, REBUILD)
+        yield change.found("aggregates", "stale", why)
         return
     why = "the stored numbers are of the old function or column, and new rows are added to them"
     if isinstance(was.value, tuple) and _same_set(_functions(was.value), _functions(now.value)):
         why = "buffers are read by their place: each function goes on from another one's numbers"
-    yield change.finding("aggregates", "differs", was.text, now.text, why, KEEP)
+    yield change.found("aggregates", "differs", why)
 
 
 def _functions(buffers: Hashable) -> tuple[Hashable, ...]:
@@ -84,10 +187,10 @@ def limit(change: Change) -> Iterator[Finding]:
     assert isinstance(was.value, int) and isinstance(now.value, int)
     if now.value < was.value:
         why = "rows beyond the new limit may be out already; from now on it is kept"
-        yield change.finding("limit", "stale", was.text, now.text, why, REBUILD)
+        yield change.found("limit", "stale", why)
     else:
         why = "rows that the old limit dropped are gone, and others come out in their place"
-        yield change.finding("limit", "differs", was.text, now.text, why, KEEP)
+        yield change.found("limit", "differs", why)
 
 
 def inputs(change: Change) -> Iterator[Finding]:
@@ -100,16 +203,16 @@ def inputs(change: Change) -> Iterator[Finding]:
     added, removed = filters - was_filters, was_filters - filters
     known = _known(change.now.facts["keys"].value) if "keys" in change.now.facts else frozenset()
     whole_groups = was_base == base and not removed and made_of(frozenset(added), known)
-    if whole_groups and change.mode != "complete" and not _emits_at_eviction(change):
+    if (
+        whole_groups
+        and change.mode != "complete"
+        and not (change.mode == "append" and "aggregates" in change.now.facts)
+    ):
         why = "the filter leaves out whole groups: what is in the sink of them stays"
-        yield change.finding("input", "stale", was.text, now.text, why, REBUILD)
+        yield change.found("input", "stale", why)
         return
     why = "the state was made of other rows than those that come in now"
-    yield change.finding("input", "differs", was.text, now.text, why, KEEP)
-
-
-def _emits_at_eviction(change: Change) -> bool:
-    return change.mode == "append" and "aggregates" in change.now.facts
+    yield change.found("input", "differs", why)
 
 
 def _known(keys: Hashable) -> frozenset[Symbol]:
@@ -137,16 +240,14 @@ def watermark(change: Change) -> Iterator[Finding]:
         )
     was, now = facts
     why = "what the old watermark evicted or dropped is gone, and what it kept comes out otherwise"
-    yield change.finding("watermark", "differs", was.text, now.text, why, KEEP)
+    yield change.finding("watermark", "differs", was.text, now.text, why)
 
 
 def event_time(change: Change) -> Iterator[Finding]:
     """A key expires a delay after its first row's event time."""
-    facts = change.facts("event time")
-    if facts is not None:
-        was, now = facts
+    if change.facts("event time"):
         why = "stored keys expire by the old event time or delay"
-        yield change.finding("event time", "differs", was.text, now.text, why, KEEP)
+        yield change.found("event time", "differs", why)
 
 
 def python_state(change: Change) -> Iterator[Finding]:
@@ -157,7 +258,7 @@ def python_state(change: Change) -> Iterator[Finding]:
             was, now = facts
             shown = (was.text, now.text if now.text != was.text else f"{now.text}, other code")
             why = "the old function made the state: only its author knows if the new one fits it"
-            yield change.finding(name, "differs", *shown, why, KEEP)
+            yield change.finding(name, "differs", *shown, why)
 
 
 def output_mode(change: Change) -> Iterator[Finding]:

@@ -1,4 +1,8 @@
-"""One of two queries: its plan, what its rows mean, its sources, its settings."""
+"""One of two queries: its plan, what its rows mean, its sources, its settings.
+
+Our runtime keeps a query in a checkpoint as `{"version": 1, "plan": PLAN, "output_mode": ...,
+"conf": {...}, "sources": [...]}` with PLAN as the explain mode `json` writes it.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +13,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import field
 from functools import cached_property
+from typing import Any
 
 from ...physical.basic import StreamingRelationExec
+from ...physical.explain.plan_json import from_json, to_json
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.scans import FileSourceScanExec
 from ..description import SourceDescription
 from ..incremental_execution import IncrementalExecution
 from ..model.catalog import Source, TempView
+from ..model.errors import DescriptionError
 from ..model.frozen import dataclass
 from ..model.memo import Memo, memo_scope
 from ..model.plans.relations import StreamingRelation
@@ -46,7 +53,7 @@ class SourcePlace:
 
     @property
     def identity(self) -> str:
-        """What tells it from other sources: views may be renamed, files stay where they are."""
+        """What identifies it: views may be renamed, files stay where they are."""
         return self.path or self.view
 
 
@@ -193,3 +200,38 @@ def _identity(view: str, source: Source | TempView) -> str:
 def _of_rows(view: str, source: SourceDescription) -> str:
     text = json.dumps(source.rows, sort_keys=True, default=str)
     return f"{view}:{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+VERSION = 1
+
+
+def document_of(side: Side) -> dict[str, Any] | None:
+    """The query as JSON's objects; None if a part of its plan has no such form."""
+    try:
+        plan = to_json(side.plan)
+    except TypeError:
+        return None
+    return {
+        "version": VERSION,
+        "output_mode": side.mode,
+        "conf": dict(side.asked.settings),
+        "sources": [
+            {"view": s.view, "path": s.path, "name": s.name, "format": s.format}
+            for s in side.sources
+        ],
+        "plan": plan,
+    }
+
+
+def side_from(document: Mapping[str, Any], pinned: Mapping[str, str]) -> Side | None:
+    """The query of a document; None if it is of another version of ours."""
+    if document.get("version") != VERSION:
+        return None
+    try:
+        plan = from_json(document["plan"])
+        asked = Conf({str(k): str(v) for k, v in document["conf"].items()})
+        sources = tuple(SourcePlace(**source) for source in document["sources"])
+        mode = document["output_mode"]
+    except (DescriptionError, KeyError, TypeError, AttributeError):
+        return None
+    return Side(plan=plan, mode=mode, conf=asked.updated(pinned), asked=asked, sources=sources)

@@ -8,7 +8,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import singledispatch
 
@@ -28,6 +28,7 @@ from ..model.expressions.core import (
 from ..model.expressions.equality import operands
 from ..model.expressions.predicates import split, split_conjuncts
 from ..model.expressions.python_functions import PythonUDF
+from ..model.registry import find
 from ..model.schemas.types import (
     ArrayType,
     DataType,
@@ -36,7 +37,6 @@ from ..model.schemas.types import (
     MapType,
     StructType,
 )
-from .equivalence import one_of
 from .python_code import code_of
 from .stored import shape
 from .zones import call_reads_clock, cast_reads_clock
@@ -55,7 +55,7 @@ def symbol(expression: Expression, columns: Columns) -> Symbol:
         case Alias(child=child):
             return symbol(child, columns)
         case Literal():
-            return _literal(expression)
+            return ("literal", kind(expression.type_), repr(expression.value))
         case Cast():
             return _cast(expression, columns)
         case GetStructField():
@@ -154,11 +154,6 @@ def order_key(value: Hashable) -> str:
 def in_order(symbols: frozenset[Symbol]) -> tuple[Symbol, ...]:
     """The same order in every process."""
     return tuple(sorted(symbols, key=order_key))
-
-
-def _literal(literal: Literal) -> Symbol:
-    # 1 is no True, and 1.0 no 1: the type says which.
-    return ("literal", kind(literal.type_), repr(literal.value))
 
 
 def _cast(cast: Cast, columns: Columns) -> Symbol:
@@ -268,3 +263,111 @@ def _value(value: object, columns: Columns) -> Hashable:
             return value
         case _:
             return repr(value)
+
+
+def one_of(parts: Sequence[Symbol]) -> tuple[Symbol, ...] | None:
+    """What `x = 1 OR x = 2` compares: x, then the constants; None if it is something else."""
+    values: list[Symbol] = []
+    subject: Symbol | None = None
+    for part in parts:
+        if part[:2] != ("call", "=") or len(part) != 5:
+            return None
+        sides: tuple[Symbol, Symbol] = part[4]  # type: ignore[assignment]
+        constants = [side for side in sides if side[0] == "literal"]
+        others = [side for side in sides if side[0] != "literal"]
+        if len(constants) != 1 or subject not in (None, others[0]):
+            return None
+        subject = others[0]
+        values.append(constants[0])
+    return None if subject is None else (subject, *values)
+
+
+def without_implied(filters: frozenset[Symbol]) -> frozenset[Symbol]:
+    """Filters without the null checks that others imply: `v > 1` leaves no null."""
+    implied = {part for condition in filters for part in _never_null(condition)}
+    return frozenset(
+        f
+        for f in filters
+        if not (f[:2] == ("call", "isnotnull") and f[4][0] in implied)  # type: ignore[index]
+    )
+
+
+def _never_null(condition: Symbol) -> Iterator[Hashable]:
+    """What is not null in rows that a comparison lets through."""
+    match condition:
+        case ("call", "in", _, _, (one, *_)):
+            yield from _needed(one)
+        case ("call", str(name), _, _, tuple(sides)):
+            spec = find(name)
+            if spec is not None and spec.mirror is not None and spec.null_intolerant:
+                for side in sides:
+                    yield from _needed(side)
+
+
+def _needed(value: Hashable) -> Iterator[Hashable]:
+    """A value and the parts that make it null where they are null."""
+    yield value
+    match value:
+        case ("call", str(name), _, _, tuple(parts)):
+            spec = find(name)
+            if spec is not None and spec.null_intolerant:
+                for part in parts:
+                    yield from _needed(part)
+        case ("cast", _, _, _, inner):
+            yield from _needed(inner)
+
+
+_COUNTS = "counts"
+"""The state of percentiles: values with how often each came."""
+
+
+def state_symbol(aggregate: Symbol) -> Symbol:
+    """What an aggregate's buffer means, given the symbol of the aggregate."""
+    tag, function, distinct, rows = aggregate
+    return (tag, _in_state(function), distinct, rows)
+
+
+def _in_state(function: Hashable) -> Hashable:
+    match function:
+        case ("call", str(name), zone, options, tuple(arguments)):
+            spec = find(name)
+            if spec is None:
+                return function
+            kept = tuple(a for i, a in enumerate(arguments) if i not in spec.used_at_the_end)
+            return ("call", spec.state or name, zone, options, kept)
+        case _:
+            return function
+
+
+def serves(was: Symbol, now: Symbol) -> bool:
+    """Whether one function's buffer holds all that another needs: a list makes a set."""
+    old, new = _buffer_parts(was), _buffer_parts(now)
+    return old[0] == "collect_list" and new[0] == "collect_set" and old[1:] == new[1:]
+
+
+def readable(was: Symbol, now: Symbol) -> bool:
+    """Whether the bytes that one function stored can be read by another."""
+    old, new = _buffer_parts(was)[0], _buffer_parts(now)[0]
+    return _object(str(old)) == _object(str(new))
+
+
+def _object(state: str) -> str | None:
+    spec = find(state)
+    if spec is None:
+        return _COUNTS if state == _COUNTS else None
+    return spec.state_object
+
+
+def overwritten(buffer: Symbol) -> bool:
+    """Whether a group's next row fills the buffer anew, whatever it held: last, nulls included."""
+    name, options, _, rows = _buffer_parts(buffer)
+    return name == "last" and "True" not in str(options) and not rows
+
+
+def _buffer_parts(buffer: Symbol) -> tuple[Hashable, Hashable, Hashable, Hashable]:
+    """The function's name, its options, its arguments and its filter."""
+    match buffer:
+        case ("buffer", _, ("aggregate", ("call", name, _, options, arguments), _, rows)):
+            return name, options, arguments, rows
+        case _:
+            return None, None, buffer, None

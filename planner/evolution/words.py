@@ -28,7 +28,9 @@ def text_of(value: Hashable) -> str:
             return _window_text(inner) or text_of(inner)
         case ("call", "isnotnull", _, _, (one,)):
             return f"{text_of(one)} IS NOT NULL"
-        case ("call", str(name), _, _, (one, two)) if _is_infix(name):
+        case ("call", str(name), _, _, (one, two)) if (
+            not name.isidentifier() or name in _WORDS_BETWEEN
+        ):
             return f"({text_of(one)} {name.upper()} {text_of(two)})"
         case ("call", "count", _, _, ()):
             return "count(*)"
@@ -53,10 +55,6 @@ def text_of(value: Hashable) -> str:
             return ", ".join(map(text_of, value))
         case _:
             return str(value)
-
-
-def _is_infix(name: str) -> bool:
-    return not name.isidentifier() or name in _WORDS_BETWEEN
 
 
 def _filter_text(rows: Hashable) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...rules.common.types import holds_type
 from ..model.expressions.core import Call, Cast, Expression, Literal
 from ..model.schemas.types import (
     ArrayType,
@@ -55,14 +56,4 @@ def _may_hold_days(interval: Expression) -> bool:
 
 def reads_instant(data_type: DataType) -> bool:
     """Whether values of a type are, or hold, instants."""
-    match data_type:
-        case TimestampType():
-            return True
-        case ArrayType(element_type=element):
-            return reads_instant(element)
-        case MapType(key_type=key, value_type=value):
-            return reads_instant(key) or reads_instant(value)
-        case StructType(fields=parts):
-            return any(reads_instant(part.data_type) for part in parts)
-        case _:
-            return False
+    return holds_type(data_type, TimestampType)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from ...physical.explain.graph import plan_graph
+from ...physical.explain.tree import plan_graph
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ..evolution.check import meanings
 from ..evolution.diff import PlanDiff, operator_differences

@@ -8,9 +8,9 @@ from html import escape
 
 from ...physical.basic import FilterExec
 from ...physical.exchange import BroadcastExchangeExec, ShuffleExchangeExec
-from ...physical.explain.graph import PlanGraph, plan_graph
 from ...physical.explain.state_facts import keyed_on
 from ...physical.explain.stateful import facts_of, place_text
+from ...physical.explain.tree import PlanGraph, plan_graph
 from ...physical.plan import SparkPlan, StatefulOperator, StateStoreWriter
 from ...physical.text import cut
 from ..advice import Advice, advice_on_execution

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from ...physical.plan import SparkPlan
-from ...physical.stateful import OutputMode
+from ...physical.state import OutputMode
 from ..model.plans.logical import ReturnAnswer
 from ..model.plans.query_plan import LogicalPlan
 from ..model.settings.conf import Conf
 from .base import PlanLater, Strategy
-from .basic import basic_operators, special_limits
+from .basic import basic_operators, file_source, partition_operators, special_limits
 from .joins import join_selection, streaming_join
-from .partitions import partition_operators
-from .python_operators import python_operators, python_state
-from .sources import file_source
 from .streaming import (
+    python_operators,
+    python_state,
     stateful_aggregation,
     streaming_deduplication,
     streaming_global_limit,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from ...physical.aggregate import (
@@ -80,13 +80,6 @@ class PhysicalAggregation:
         found = [key for key in self.key_attributes if key.metadata.window == "session"]
         return found[0] if found else None
 
-    def in_mode(self, mode: AggregateMode) -> tuple[AggregateExpression, ...]:
-        """The functions in a step's mode; only the partial step filters its input."""
-        return tuple(
-            replace(a, mode=mode, filter=a.filter if mode == "Partial" else None)
-            for a in self.aggregates
-        )
-
     @cached_property
     def buffered(self) -> tuple[AttributeReference, ...]:
         """What flows between the steps: the keys, then all buffers."""
@@ -96,6 +89,15 @@ class PhysicalAggregation:
     def operator(self) -> type[BaseAggregateExec]:
         """The kind of every step that has all the functions."""
         return operator_for(self.aggregates, self.buffers, objects=self.objects, hashes=self.hashes)
+
+
+def in_mode(
+    aggregates: Sequence[AggregateExpression], mode: AggregateMode
+) -> tuple[AggregateExpression, ...]:
+    """Functions in a step's mode; only the partial step filters its input."""
+    return tuple(
+        replace(a, mode=mode, filter=a.filter if mode == "Partial" else None) for a in aggregates
+    )
 
 
 def operator_for(
@@ -130,14 +132,6 @@ def _buffers(aggregate: AggregateExpression) -> tuple[AttributeReference, ...]:
     )
 
 
-def _aggregates_in(expression: Expression) -> Iterator[AggregateExpression]:
-    if isinstance(expression, AggregateExpression):
-        yield expression
-    else:
-        for child in expression.children:
-            yield from _aggregates_in(child)
-
-
 def _named(key: Expression) -> Expression:
     if isinstance(key, Alias) and isinstance(key.child, Literal):
         return replace(key, name=plan_text(key.child))  # whatever it was called: it is a constant
@@ -151,7 +145,7 @@ def take_apart(logical: Aggregate) -> PhysicalAggregation:
     keys = tuple(_named(key) for key in logical.grouping)
     distinct: dict[Canonical, AggregateExpression] = {}
     for item in logical.aggregates:
-        for aggregate in _aggregates_in(item):
+        for aggregate in item.collect(AggregateExpression):
             distinct.setdefault(canonical(aggregate), aggregate)
     columns: dict[Canonical, Expression] = {
         canonical(expression): to_attribute(key)
@@ -206,35 +200,27 @@ def plan_aggregation(logical: Aggregate, plan_later: PlanLater) -> SparkPlan:
 
 def partial_step(parts: PhysicalAggregation, child: SparkPlan) -> BaseAggregateExec:
     """Rows to buffers, within a partition."""
-    return parts.operator(
-        keys=parts.keys,
-        aggregates=parts.in_mode("Partial"),
-        buffers=parts.buffers,
-        results=parts.buffered,
-        child=child,
-    )
-
-
-def _merge(parts: PhysicalAggregation, child: SparkPlan) -> SparkPlan:
-    return parts.operator(
-        keys=parts.key_attributes,
-        aggregates=parts.in_mode("PartialMerge"),
-        buffers=parts.buffers,
-        results=parts.buffered,
-        required_keys=parts.key_attributes,
-        child=child,
-    )
+    return _step(parts, "Partial", None, child)
 
 
 def final_step(
     parts: PhysicalAggregation, required: tuple[Expression, ...], child: SparkPlan
 ) -> BaseAggregateExec:
     """Buffers to results, where all of a key's are together."""
+    return _step(parts, "Final", required, child)
+
+
+def _step(
+    parts: PhysicalAggregation,
+    mode: AggregateMode,
+    required: tuple[Expression, ...] | None,
+    child: SparkPlan,
+) -> BaseAggregateExec:
     return parts.operator(
-        keys=parts.key_attributes,
-        aggregates=parts.in_mode("Final"),
+        keys=parts.keys if mode == "Partial" else parts.key_attributes,
+        aggregates=in_mode(parts.aggregates, mode),
         buffers=parts.buffers,
-        results=parts.results,
+        results=parts.results if mode == "Final" else parts.buffered,
         required_keys=required,
         child=child,
     )
@@ -254,7 +240,7 @@ def plan_streaming_aggregation(
     - final: the results of the select list.
     """
     keys = parts.key_attributes
-    merged = _merge(parts, partial_step(parts, child))
+    merged = _step(parts, "PartialMerge", keys, partial_step(parts, child))
     restored = StateStoreRestoreExec(
         keys=keys, state_format_version=state_format_version, child=merged
     )
@@ -262,7 +248,7 @@ def plan_streaming_aggregation(
         keys=keys,
         state_format_version=state_format_version,
         origin=parts.origin,
-        child=_merge(parts, restored),
+        child=_step(parts, "PartialMerge", keys, restored),
     )
     return final_step(parts, keys, saved)
 

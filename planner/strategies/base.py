@@ -1,14 +1,23 @@
-"""What strategies are and how they call each other."""
+"""What strategies are, how they call each other, and the shapes in which a LIMIT stands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from ...physical.plan import SparkPlan
-from ...physical.stateful import OutputMode
+from ...physical.state import OutputMode
 from ..model.errors import PlanningError
-from ..model.expressions.core import Expression, Origin
+from ..model.expressions.core import (
+    AttributeReference,
+    Expression,
+    Literal,
+    Origin,
+    SortOrder,
+    to_attribute,
+)
+from ..model.expressions.core import Expression as Expr
 from ..model.frozen import dataclass
+from ..model.plans.logical import GlobalLimit, LocalLimit, Project, Sort
 from ..model.plans.query_plan import LogicalPlan
 from ..model.settings.conf import Conf
 from ..model.tree import replace
@@ -42,6 +51,11 @@ class PlanLater:
         raise PlanningError.of("STATEPLAN_NO_STRATEGY", name=name)
 
 
+def columns_of(keys: tuple[Expression, ...]) -> tuple[AttributeReference, ...]:
+    """The columns among keys: of a resolved plan's all of them."""
+    return tuple(key for key in keys if isinstance(key, AttributeReference))
+
+
 def require_keys(keys: tuple[Expression, ...]) -> None:
     """Rows with state are put in place by their keys: there must be one.
 
@@ -72,3 +86,28 @@ def where_from(logical: LogicalPlan) -> Origin | None:
         return logical.origin
     nodes = (node for expression in logical.expressions for node in expression.walk())
     return next((node.origin for node in nodes if node.origin is not None), None)
+
+
+def match_limit(logical: LogicalPlan) -> tuple[int, LogicalPlan] | None:
+    """`LIMIT n` and what is limited: GlobalLimit over LocalLimit of the same number."""
+    match logical:
+        case GlobalLimit(
+            limit=Literal(value=int(number)),
+            child=LocalLimit(limit=Literal(value=local), child=child),
+        ) if number == local:
+            return number, child
+        case _:
+            return None
+
+
+def match_top(
+    logical: LogicalPlan,
+) -> tuple[int, tuple[SortOrder, ...], tuple[Expr, ...], LogicalPlan] | None:
+    """`ORDER BY ... LIMIT n`, perhaps a projection between: n, order, columns, input."""
+    match match_limit(logical):
+        case (number, Sort(order=order, is_global=True, child=child)):
+            return number, order, tuple(map(to_attribute, child.output)), child
+        case (number, Project(project_list=columns, child=Sort() as sort)) if sort.is_global:
+            return number, sort.order, columns, sort.child
+        case _:
+            return None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ...physical.aggregate import WindowExec, WindowGroupLimitExec
 from ...physical.basic import (
     CollectLimitExec,
+    CollectMetricsExec,
     ExpandExec,
     FilterExec,
     GenerateExec,
@@ -14,11 +16,27 @@ from ...physical.basic import (
     RDDScanExec,
     UnionExec,
 )
-from ...physical.exchange import SortExec, TakeOrderedAndProjectExec
-from ...physical.metrics import CollectMetricsExec
+from ...physical.distribution import (
+    HashPartitioning,
+    Partitioning,
+    RangePartitioning,
+    RoundRobinPartitioning,
+    SinglePartition,
+)
+from ...physical.exchange import (
+    NOT_NUMBERED,
+    CoalesceExec,
+    RangeExec,
+    SampleExec,
+    ShuffleExchangeExec,
+    ShuffleOrigin,
+    SortExec,
+    TakeOrderedAndProjectExec,
+)
 from ...physical.plan import SparkPlan
-from ...physical.windows import WindowExec, WindowGroupLimitExec
-from ..model.expressions.core import Literal, to_attribute
+from ...physical.scans import FileSourceScanExec
+from ..model.expressions.core import Expression, Literal, SortOrder, to_attribute
+from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ..model.plans.logical import (
     Aggregate,
     Expand,
@@ -34,12 +52,122 @@ from ..model.plans.logical import (
     WindowGroupLimit,
 )
 from ..model.plans.metrics import CollectMetrics
+from ..model.plans.partitions import (
+    RebalancePartitions,
+    Repartition,
+    RepartitionByExpression,
+    Sample,
+)
 from ..model.plans.query_plan import LogicalPlan
-from ..model.plans.relations import LocalRelation, OneRowRelation
+from ..model.plans.relations import LocalRelation, OneRowRelation, Range, Relation
 from ..model.tree import replace
-from .base import PlanLater
+from .base import PlanLater, match_limit, match_top
 from .batch_aggregation import plan_batch_aggregation
-from .limits import match_limit, match_top
+
+
+def partition_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
+    """Repartition, RepartitionByExpression, RebalancePartitions, Sample and Range."""
+    match logical:
+        case Repartition(num_partitions=number, shuffle=False, child=child):
+            return CoalesceExec(num_partitions=number, child=plan_later(child))
+        case Repartition(num_partitions=number, child=child):
+            return _exchange(_partitioning((), number), "REPARTITION_BY_NUM", plan_later(child))
+        case RepartitionByExpression(by=by, num_partitions=given, child=child):
+            number = given or plan_later.conf.shuffle_partitions
+            origin: ShuffleOrigin = "REPARTITION_BY_NUM" if given else "REPARTITION_BY_COL"
+            if not by and given is None:
+                origin = "REBALANCE_PARTITIONS_BY_NONE"
+            return _exchange(_partitioning(by, number), origin, plan_later(child))
+        case RebalancePartitions(by=by, num_partitions=given, child=child):
+            number = given or plan_later.conf.shuffle_partitions
+            return _exchange(
+                _partitioning(by, number),
+                "REBALANCE_PARTITIONS_BY_COL" if by else "REBALANCE_PARTITIONS_BY_NONE",
+                plan_later(child),
+            )
+        case Sample(child=child):
+            return SampleExec(
+                lower=logical.lower,
+                upper=logical.upper,
+                with_replacement=logical.with_replacement,
+                seed=logical.seed,
+                child=plan_later(child),
+            )
+        case Range():
+            return RangeExec(
+                start=logical.start,
+                end=logical.end,
+                step=logical.step,
+                slices=logical.slices,
+                attributes=logical.attributes,
+            )
+        case _:
+            return None
+
+
+def _partitioning(by: tuple[Expression, ...], number: int) -> Partitioning:
+    if number == 1:
+        return SinglePartition()
+    if not by:
+        return RoundRobinPartitioning(number)
+    order = tuple(e for e in by if isinstance(e, SortOrder))
+    if len(order) == len(by):
+        return RangePartitioning(number, order)
+    return HashPartitioning(number, by)
+
+
+def _exchange(partitioning: Partitioning, origin: ShuffleOrigin, child: SparkPlan) -> SparkPlan:
+    return ShuffleExchangeExec(
+        partitioning=partitioning, origin=origin, plan_id=NOT_NUMBERED, child=child
+    )
+
+
+_COLUMNAR = ("parquet", "orc")
+
+
+def file_source(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
+    """A table's files under its filter and projection: only the columns that these need."""
+    columns: tuple[Expression, ...] | None = None
+    below = logical
+    if isinstance(below, Project):
+        columns, below = below.project_list, below.child
+    conditions: list[Expression] = []
+    if isinstance(below, Filter):
+        conditions, below = split_conjuncts(below.condition), below.child
+    if not isinstance(below, Relation):
+        return None
+    scanned = _scan(below, columns, conditions, plan_later)
+    kept = conjunction_or_none(conditions)
+    plan = scanned if kept is None else FilterExec(condition=kept, child=scanned)
+    # Where a filter rules nulls out the columns differ, and a later rule asks whether it matters.
+    columns = scanned.output if columns is None else columns
+    return plan if columns == plan.output else ProjectExec(project_list=columns, child=plan)
+
+
+def _scan(
+    table: Relation,
+    columns: tuple[Expression, ...] | None,
+    conditions: list[Expression],
+    plan_later: PlanLater,
+) -> SparkPlan:
+    needed = frozenset().union(*(e.references for e in (*(columns or ()), *conditions)))
+    read = tuple(a for a in table.attributes if columns is None or a.expr_id in needed)
+    widest = plan_later.conf.integer("spark.sql.codegen.maxFields")
+    batched = (
+        table.format in _COLUMNAR
+        and plan_later.conf.flag("spark.sql.codegen.wholeStage")
+        and len(read) <= widest
+    )
+    return FileSourceScanExec(
+        name=table.name,
+        format=table.format,
+        identifier=table.identifier,
+        attributes=read,
+        data_filters=tuple(c for c in conditions if c.deterministic),
+        batched=batched,
+        longest=plan_later.conf.integer("spark.sql.maxMetadataStringLength"),
+    )
+
 
 _TOP_K = "spark.sql.execution.topKSortFallbackThreshold"
 

@@ -10,7 +10,6 @@ from ...physical.python_operators import AggregateInPythonExec
 from ..model.errors import PlanningError
 from ..model.expressions.core import (
     AggregateExpression,
-    AggregateMode,
     Alias,
     AttributeReference,
     Expression,
@@ -22,7 +21,14 @@ from ..model.ids import fresh_id
 from ..model.plans.logical import Aggregate
 from ..model.text.text import plan_text
 from ..model.tree import replace
-from .aggregation import PhysicalAggregation, final_step, operator_for, partial_step, parts_of
+from .aggregation import (
+    PhysicalAggregation,
+    final_step,
+    in_mode,
+    operator_for,
+    partial_step,
+    parts_of,
+)
 from .base import PlanLater
 from .floats import normalize_float_values
 
@@ -101,14 +107,14 @@ def _with_one_distinct(parts: PhysicalAggregation, child: SparkPlan) -> SparkPla
     by_values = (*keys, *values)
     rows = (*by_values, *flowing)
     partial = step(
-        _in_mode(plain, "Partial"), plain_buffers, (*parts.keys, *named), rows, None, child
+        in_mode(plain, "Partial"), plain_buffers, (*parts.keys, *named), rows, None, child
     )
     merged = step(
-        _in_mode(plain, "PartialMerge"), plain_buffers, by_values, rows, by_values, partial
+        in_mode(plain, "PartialMerge"), plain_buffers, by_values, rows, by_values, partial
     )
-    both = (*_in_mode(plain, "PartialMerge"), *_in_mode(distinct, "Partial"))
+    both = (*in_mode(plain, "PartialMerge"), *in_mode(distinct, "Partial"))
     counted = step(both, buffers, keys, (*keys, *_flat(buffers)), None, merged)
-    final = _in_mode((*plain, *distinct), "Final")
+    final = in_mode((*plain, *distinct), "Final")
     return step(final, buffers, keys, parts.results, keys, counted)
 
 
@@ -138,14 +144,6 @@ def _over_columns(
 ) -> AggregateExpression:
     arguments = tuple(columns.get(canonical(a), a) for a in aggregate.function.arguments)
     return replace(aggregate, function=replace(aggregate.function, arguments=arguments))
-
-
-def _in_mode(
-    aggregates: Sequence[AggregateExpression], mode: AggregateMode
-) -> tuple[AggregateExpression, ...]:
-    return tuple(
-        replace(a, mode=mode, filter=a.filter if mode == "Partial" else None) for a in aggregates
-    )
 
 
 def _flat(buffers: Buffers) -> tuple[AttributeReference, ...]:

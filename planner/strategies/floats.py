@@ -39,20 +39,15 @@ def normalize_floats(key: Expression) -> Expression:
     if not _has_floats(key.data_type):
         return key
     if isinstance(key, Alias):
-        return replace(key, child=_normalized(key.child))
+        return replace(key, child=normalize_float_values(key.child))
     column = to_attribute(key)
     return Alias(
-        child=_normalized(key),
+        child=normalize_float_values(key),
         name=column.name,
         expr_id=column.expr_id,
         explicit_metadata=column.metadata,
         qualifier=column.qualifier,
     )
-
-
-def normalize_float_values(key: Expression) -> Expression:
-    """A join key with its floats normalised; itself if it has none."""
-    return _normalized(key)
 
 
 def _has_floats(data_type: DataType) -> bool:
@@ -68,7 +63,8 @@ def _has_floats(data_type: DataType) -> bool:
             return False
 
 
-def _normalized(value: Expression) -> Expression:
+def normalize_float_values(value: Expression) -> Expression:
+    """A value with its floats normalised; itself if it has none."""
     data_type = value.data_type
     if not _has_floats(data_type):
         return value
@@ -77,7 +73,9 @@ def _normalized(value: Expression) -> Expression:
     if isinstance(value, Call) and (value.spec.constructor or value.spec.conditional):
         # A struct is no longer the one that was written.
         options = () if value.name == "named_struct" else value.options
-        return replace(value, options=options, arguments=tuple(map(_normalized, value.arguments)))
+        return replace(
+            value, options=options, arguments=tuple(map(normalize_float_values, value.arguments))
+        )
     if isinstance(value, CaseWhen):
         return _normalized_case(value)
     match data_type:
@@ -87,26 +85,30 @@ def _normalized(value: Expression) -> Expression:
             return _known(_normalized_struct(value, fields))
         case ArrayType(element_type=element, contains_null=nullable):
             variable = LambdaVariable(name="arg", type_=element, is_nullable=nullable)
-            body = LambdaFunction(body=_normalized(variable), parameters=(variable,))
+            body = LambdaFunction(body=normalize_float_values(variable), parameters=(variable,))
             return _known(Call(name="transform", arguments=(value, body)))
         case MapType(key_type=kind, value_type=inner, value_contains_null=nullable):
             key = LambdaVariable(name="arg", type_=kind, is_nullable=False)
             variable = LambdaVariable(name="arg", type_=inner, is_nullable=nullable)
-            body = LambdaFunction(body=_normalized(variable), parameters=(key, variable))
+            body = LambdaFunction(body=normalize_float_values(variable), parameters=(key, variable))
             return _known(Call(name="transform_values", arguments=(value, body)))
     return value
 
 
 def _normalized_case(case: CaseWhen) -> CaseWhen:
-    otherwise = None if case.otherwise is None else _normalized(case.otherwise)
-    return replace(case, values=tuple(map(_normalized, case.values)), otherwise=otherwise)
+    otherwise = None if case.otherwise is None else normalize_float_values(case.otherwise)
+    return replace(
+        case, values=tuple(map(normalize_float_values, case.values)), otherwise=otherwise
+    )
 
 
 def _normalized_struct(value: Expression, fields: Sequence[StructField]) -> Call:
     parts: list[Expression] = []
     for i, field in enumerate(fields):
         parts.append(Literal(value=field.name, type_=STRING))
-        parts.append(_normalized(GetStructField(child=value, ordinal=i, name=field.name)))
+        parts.append(
+            normalize_float_values(GetStructField(child=value, ordinal=i, name=field.name))
+        )
     struct = Call(name="named_struct", arguments=tuple(parts))
     null = Literal(value=None, type_=struct.data_type)
     is_null = Call(name="isnull", arguments=(value,))

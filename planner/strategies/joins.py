@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 from typing import Literal as Choice
 
@@ -16,6 +17,7 @@ from ...physical.joins import (
 )
 from ...physical.plan import SparkPlan
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
+from ...rules.common.trees import equated
 from ..model.errors import PlanningError
 from ..model.expressions.core import Call, Expression, Literal
 from ..model.expressions.equality import canonical
@@ -80,7 +82,7 @@ def equi_join(join: Join) -> EquiJoin | None:
     keys: list[tuple[Expression, Expression]] = []
     others: list[Expression] = []
     for part in split_conjuncts(join.condition):
-        pair = _equated(part, join.left.output_ids, join.right.output_ids)
+        pair = equated(part, join)
         if pair is None:
             others.append(part)
         elif isinstance(part, Call) and part.name == "<=>":
@@ -93,22 +95,6 @@ def equi_join(join: Join) -> EquiJoin | None:
         tuple(normalize_float_values(k) for k in side) for side in zip(*keys, strict=True)
     )
     return EquiJoin(left, right, conjunction_or_none(others))
-
-
-def _equated(
-    part: Expression, left: frozenset[int], right: frozenset[int]
-) -> tuple[Expression, Expression] | None:
-    if not isinstance(part, Call) or part.name not in ("=", "<=>"):
-        return None
-    one, other = part.arguments
-    # As in Spark a constant is a key of either side for `<=>`, and of none for `=`.
-    if part.name == "=" and not (one.references and other.references):
-        return None
-    if one.references <= left and other.references <= right:
-        return one, other
-    if one.references <= right and other.references <= left:
-        return other, one
-    return None
 
 
 def _null_safe(left: Expression, right: Expression) -> Iterator[tuple[Expression, Expression]]:
@@ -134,8 +120,6 @@ def _default(data_type: DataType) -> object:
         case DayTimeIntervalType() | YearMonthIntervalType():
             return 0
         case DecimalType():
-            from decimal import Decimal
-
             return Decimal(0)
         case BinaryType():
             return b""
@@ -234,7 +218,7 @@ def _null_aware_keys(join: Join) -> EquiJoin | None:
             "LeftAnti",
             Call(name="or", arguments=(equal, Call(name="isnull", arguments=(other,)))),
         ) if canonical(equal) == canonical(other):
-            pair = _equated(equal, join.left.output_ids, join.right.output_ids)
+            pair = equated(equal, join)
             if pair is None:
                 return None
             left, right = map(normalize_float_values, pair)
@@ -257,7 +241,7 @@ class _Selection:
         built = self._hinted("BROADCAST")
         if built is not None:
             return self._broadcast(keys, built)
-        # A single match cannot be told while merging.
+        # A merge does not see whether there is a single match.
         single = self.kind == "LeftSingle"
         sortable = not single and all(is_orderable(k.data_type) for k in keys.left_keys)
         if "MERGE" in self.join.hint and sortable:

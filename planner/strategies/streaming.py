@@ -1,22 +1,43 @@
-"""Strategies for the operators that only streams have."""
+"""Strategies for what only streams have, and for the operators that run Python functions."""
 
 from __future__ import annotations
 
 from ...physical.basic import EventTimeWatermarkExec, StreamingRelationExec
 from ...physical.plan import SparkPlan
+from ...physical.python_operators import (
+    EvalPythonExec,
+    FlatMapCoGroupsInPythonExec,
+    FlatMapGroupsInPythonExec,
+    MapInPythonExec,
+    PlanLaterExec,
+    UpdateEventTimeColumnExec,
+)
+from ...physical.python_state import (
+    FlatMapGroupsInPandasWithStateExec,
+    TransformWithStateInPySparkExec,
+)
+from ...physical.state import NO_WATERMARK
 from ...physical.stateful import (
     StreamingDeduplicateExec,
     StreamingDeduplicateWithinWatermarkExec,
     StreamingGlobalLimitExec,
     StreamingLocalLimitExec,
 )
-from ..model.expressions.core import AttributeReference, Expression
+from ..model.expressions.core import AttributeReference
 from ..model.plans.logical import Aggregate, Deduplicate, EventTimeWatermark, ReturnAnswer
+from ..model.plans.python_operators import (
+    EvaluatePython,
+    FlatMapCoGroupsInPython,
+    FlatMapGroupsInPandasWithState,
+    FlatMapGroupsInPython,
+    MapInPython,
+    TransformWithStateInPySpark,
+    UpdateEventTimeColumn,
+)
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import StreamingRelation
 from .aggregation import plan_aggregation
-from .base import PlanLater, require_keys, where_from
-from .limits import match_limit
+from .base import PlanLater, columns_of, match_limit, require_keys, where_from
 
 
 def stateful_aggregation(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
@@ -52,17 +73,13 @@ def streaming_relation(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan
             return None
 
 
-def _columns(keys: tuple[Expression, ...]) -> tuple[AttributeReference, ...]:
-    return tuple(key for key in keys if isinstance(key, AttributeReference))
-
-
 def streaming_deduplication(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
     """Deduplicate over a stream, for ever or within the watermark's delay."""
     match logical:
         case Deduplicate(keys=keys, within_watermark=within, child=child) if child.is_streaming:
             require_keys(keys)
             kind = StreamingDeduplicateWithinWatermarkExec if within else StreamingDeduplicateExec
-            return kind(keys=_columns(keys), origin=where_from(logical), child=plan_later(child))
+            return kind(keys=columns_of(keys), origin=where_from(logical), child=plan_later(child))
         case _:
             return None
 
@@ -85,5 +102,88 @@ def streaming_global_limit(logical: LogicalPlan, plan_later: PlanLater) -> Spark
         case (limit, child) if _generates_appends(child, plan_later.output_mode):
             local = StreamingLocalLimitExec(limit=limit, child=plan_later(child))
             return StreamingGlobalLimitExec(limit=limit, origin=where_from(limited), child=local)
+        case _:
+            return None
+
+
+_FORMAT = "spark.sql.streaming.flatMapGroupsWithState.stateFormatVersion"
+
+
+def python_state(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
+    """The operators with which a Python function keeps state."""
+    match logical:
+        case FlatMapGroupsInPandasWithState():
+            require_keys(logical.grouping)
+            return FlatMapGroupsInPandasWithStateExec(
+                function=logical.function,
+                keys=columns_of(logical.grouping),
+                attributes=logical.attributes,
+                state_type=logical.state_type,
+                state_format_version=int(plan_later.conf.settings.get(_FORMAT, "2")),
+                function_mode=logical.output_mode,
+                timeout=logical.timeout,
+                origin=where_from(logical),
+                child=plan_later(logical.child),
+            )
+        case TransformWithStateInPySpark():
+            initial = logical.has_initial_state
+            require_keys(logical.keys)
+            return TransformWithStateInPySparkExec(
+                function=logical.function,
+                keys=logical.keys,
+                attributes=logical.attributes,
+                function_mode=logical.output_mode,
+                time_mode=logical.time_mode,
+                rows=logical.rows,
+                has_initial_state=initial,
+                initial_keys=logical.initial_keys if initial else logical.keys,
+                initial_type=logical.initial_type,
+                origin=where_from(logical),
+                child=plan_later(logical.child),
+                initial_state=plan_later(logical.initial_state) if initial else PlanLaterExec(),
+            )
+        case _:
+            return None
+
+
+def python_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
+    """The operators that run Python functions on rows, partitions and groups."""
+    match logical:
+        case EvaluatePython(functions=functions, results=results, child=child):
+            return EvalPythonExec(functions=functions, results=results, child=plan_later(child))
+        case MapInPython():
+            return MapInPythonExec(
+                function=logical.function,
+                attributes=logical.attributes,
+                arrow=logical.arrow,
+                barrier=logical.barrier,
+                child=plan_later(logical.child),
+            )
+        case FlatMapGroupsInPython():
+            return FlatMapGroupsInPythonExec(
+                keys=columns_of(logical.grouping),
+                function=logical.function,
+                attributes=logical.attributes,
+                arrow=logical.arrow,
+                child=plan_later(logical.child),
+            )
+        case FlatMapCoGroupsInPython(left=left, right=right):
+            return FlatMapCoGroupsInPythonExec(
+                left_keys=left.output[: logical.left_count],
+                right_keys=right.output[: logical.right_count],
+                function=logical.function,
+                attributes=logical.attributes,
+                arrow=logical.arrow,
+                left=plan_later(left),
+                right=plan_later(right),
+            )
+        case UpdateEventTimeColumn(event_time=time, delay_text=delay, child=child):
+            return UpdateEventTimeColumnExec(
+                event_time=time,
+                delay_text=delay,
+                attributes=logical.output,
+                watermark_ms=NO_WATERMARK,
+                child=plan_later(child),
+            )
         case _:
             return None

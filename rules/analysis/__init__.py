@@ -5,11 +5,11 @@ from __future__ import annotations
 from ...planner.model.catalog import Catalog
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.settings.conf import Conf
-from ..common.ctes import inline_ctes
+from ..common.fresh_ids import inline_ctes
 from .analyzer import Analyzer
 from .context import Context
-from .names.inner_aliases import without_inner_aliases
-from .operators.watermarks import without_watermarks_of_tables
+from .names.names import without_inner_aliases
+from .operators import without_watermarks_of_tables
 from .refusals.checks import check_analysis
 
 __all__ = ["analyze", "inline_ctes"]

@@ -1,7 +1,7 @@
 """The walk over a plan: children first, then each operator over its resolved children.
 
-An operator whose child could not be resolved stays as it is; the checks then tell what was wrong,
-deepest operator first.
+An operator whose child could not be resolved stays as it is; the checks then raise the error of the
+deepest operator.
 """
 
 from __future__ import annotations
@@ -66,28 +66,36 @@ from ...planner.model.schemas.types import BOOLEAN
 from ...planner.model.text.logical_text import tree_text
 from ...planner.model.text.quoting import to_sql_id
 from ...planner.model.tree import replace
-from ..common.ctes import reference
-from .columns import Scope
-from .context import Context
+from ..common.fresh_ids import keep_apart, keep_subqueries_apart, reference
+from .context import Context, Scope
 from .expressions.expressions import Resolver
 from .failures import catalyst_class, failure
-from .grouping.aggregates import with_ordinals
+from .grouping.grouping_sets import with_ordinals
 from .names.hidden_columns import cut_back, with_hidden_columns, with_stars_of
-from .operators.deduplication import resolve_deduplicate
-from .operators.hints import resolve_hint
-from .operators.metrics import resolve_metrics
-from .operators.partition_hints import resolve_partition_hint
-from .operators.watermarks import resolve_watermark
-from .refusals.function_names import check_function_names
-from .relations.inline_tables import resolve_inline_table
-from .relations.joins import keep_apart, keep_subqueries_apart, resolve_join
-from .relations.pivot import resolve_pivot
-from .relations.relations import rename_columns, resolve_relation
-from .relations.table_functions import resolve_table_function
+from .operators import (
+    resolve_deduplicate,
+    resolve_hint,
+    resolve_metrics,
+    resolve_partition_hint,
+    resolve_watermark,
+)
+from .refusals.misplaced import check_function_names
+from .relations.pivot import resolve_pivot, resolve_unpivot
+from .relations.relations import (
+    rename_columns,
+    resolve_inline_table,
+    resolve_join,
+    resolve_relation,
+    resolve_table_function,
+)
 from .relations.unions import widen_sides, widen_union
-from .relations.unpivot import resolve_unpivot
-from .selects.missing import refuse_without_sets, resolve_over, resolve_where, restored
-from .selects.qualify import resolve_qualify
+from .selects.missing import (
+    refuse_without_sets,
+    resolve_over,
+    resolve_qualify,
+    resolve_where,
+    restored,
+)
 from .selects.selects import (
     generate_node,
     generators_in,
@@ -280,7 +288,7 @@ class Analyzer:
         return replace(plan, child=child).map_expressions(self._resolver(child).resolve)
 
     def _resolver(self, child: LogicalPlan) -> Resolver:
-        return Resolver(self.context.scope(child.output), self.context)
+        return Resolver(child.output, self.context)
 
     def _filter(self, plan: Filter, child: LogicalPlan) -> LogicalPlan:
         refuse_without_sets((plan.condition,), child, None, self.context)
@@ -356,7 +364,7 @@ class Analyzer:
         if plan.condition is None or not query.plan.resolved:
             return plan
         columns = (*child.output, *query.plan.output)
-        condition = Resolver(self.context.scope(columns), self.context).resolve(plan.condition)
+        condition = Resolver(columns, self.context).resolve(plan.condition)
         return replace(plan, condition=condition)
 
     def _generate(self, plan: Generate, child: LogicalPlan) -> LogicalPlan:

@@ -1,8 +1,8 @@
-"""What analysis of one query knows besides the plan."""
+"""What analysis of one query knows besides the plan, and which column a name means."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import field
 from functools import cached_property
 
@@ -23,8 +23,88 @@ from ...planner.model.functions.coercion import implicit
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.schemas.types import DataType
 from ...planner.model.settings.conf import Conf
-from .columns import Scope
-from .failures import InvalidCall, located, unresolved_routine
+from ...planner.model.text.quoting import to_sql_id
+from ...planner.model.tree import replace
+from .failures import InvalidCall, ambiguous, invalid, located, unresolved_routine
+
+Match = tuple[AttributeReference, tuple[str, ...]]
+
+
+UNNAMED = "__auto_generated_subquery_name"
+
+
+def full_name(column: AttributeReference) -> tuple[str, ...]:
+    """The column's name with its table's, unless that is a subquery without a name."""
+    return (*(part for part in column.qualifier if part != UNNAMED), column.name)
+
+
+class Scope:
+    """The columns that names can mean at one operator.
+
+    A name's first parts may be the column's table, the rest after the column fields inside it. A
+    reading with a table is preferred to one without, as in Spark.
+    """
+
+    def __init__(self, columns: Iterable[AttributeReference], *, case_sensitive: bool) -> None:
+        self.columns = tuple(columns)
+        self.case_sensitive = case_sensitive
+        self._by_name: dict[str, list[AttributeReference]] | None = None
+
+    def fold(self, name: str) -> str:
+        """The name as it is compared."""
+        return name if self.case_sensitive else name.lower()
+
+    def same(self, one: str, other: str) -> bool:
+        """Whether two names are the same here."""
+        return one == other or self.fold(one) == self.fold(other)
+
+    def named(self, name: str) -> list[AttributeReference]:
+        """All columns of that name."""
+        if self._by_name is None:
+            self._by_name = {}
+            for column in self.columns:
+                self._by_name.setdefault(self.fold(column.name), []).append(column)
+        return self._by_name.get(self.fold(name), [])
+
+    def find(self, parts: tuple[str, ...]) -> Match | None:
+        """The column that the name means, spelled as the query spells it, and the fields after it.
+
+        Raises:
+            AnalysisError: several columns have the name (AMBIGUOUS_REFERENCE).
+        """
+        found, rest = self._candidates(parts)
+        return (self._only(found, parts), rest) if found else None
+
+    def find_one(self, parts: tuple[str, ...]) -> Match | None:
+        """The same, but a name that several columns have means none of them."""
+        found, rest = self._candidates(parts)
+        return (found[0], rest) if len(found) == 1 else None
+
+    def _candidates(
+        self, parts: tuple[str, ...]
+    ) -> tuple[list[AttributeReference], tuple[str, ...]]:
+        for depth in range(min(len(parts) - 1, 3), -1, -1):
+            found = self._qualified(parts[:depth], parts[depth])
+            if found:
+                return found, parts[depth + 1 :]
+        return [], ()
+
+    def _qualified(self, table: tuple[str, ...], name: str) -> list[AttributeReference]:
+        found: dict[int, AttributeReference] = {}
+        for column in self.named(name):
+            if not table or self.qualifies(column, table):
+                found.setdefault(column.expr_id, column)
+        return [c if c.name == name else replace(c, name=name) for c in found.values()]
+
+    def qualifies(self, column: AttributeReference, table: tuple[str, ...]) -> bool:
+        """Whether the column belongs to the table of that name."""
+        own = column.qualifier[-len(table) :]
+        return len(own) == len(table) and all(map(self.same, own, table))
+
+    def _only(self, found: list[AttributeReference], parts: tuple[str, ...]) -> AttributeReference:
+        if len(found) == 1:
+            return found[0]
+        raise ambiguous(parts, (to_sql_id(full_name(c)) for c in found), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +112,7 @@ class Context:
     """The catalog and the settings, with what is asked of them often.
 
     `streams` holds the sources read so far: however often a query names a stream, its columns have
-    the same ids, until a join has to tell them apart. `outer` is the scope of the query around a
+    the same ids, until a join needs different ones. `outer` is the scope of the query around a
     subquery; `analyze_subquery` analyzes a subquery whose outer scope is given. `at_once` is set
     where a stream's whole query is analyzed together: Spark then leaves tables below it that are
     read twice as they are. A DataFrame is analyzed step by step, a subquery for itself. `whole` is
@@ -113,11 +193,5 @@ class Context:
             if error.condition is None or not error.condition.startswith("DATATYPE_MISMATCH"):
                 raise located(error, origin) from None
             shown = getattr(error, "call", None) or call
-            return InvalidCall(
-                name=spec.name,
-                arguments=shown.arguments,
-                ansi=self.ansi,
-                time_zone=self.time_zone,
-                origin=origin,
-                error=located(error, origin),
-            )
+            call = replace(call, arguments=shown.arguments, options=())
+            return invalid(InvalidCall, call, located(error, origin))

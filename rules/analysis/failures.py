@@ -1,4 +1,4 @@
-"""Analysis errors in Spark's words, and the expressions that wait for their error to be told.
+"""Analysis errors in Spark's words, and the expressions that carry an error to the last walk.
 
 Spark's analyzer refuses some things at once, without a plan, and others only in a last walk over
 the plan as far as it could be analyzed, which it then prints under the message. `Invalid`
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import field
-from typing import Any
+from dataclasses import field, fields
+from typing import Any, TypeVar
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions.core import Call, CaseWhen, Cast, Origin
+from ...planner.model.expressions.core import Call, CaseWhen, Cast, Expression, Origin
 from ...planner.model.expressions.unresolved import Unresolved
 from ...planner.model.expressions.windows import SessionWindow, TimeWindow, WindowTime
 from ...planner.model.frozen import dataclass
@@ -25,6 +25,9 @@ class Invalid(Unresolved):
     """What cannot be resolved: `error` says why."""
 
     error: AnalysisError = field(compare=False)
+
+
+InvalidNode = TypeVar("InvalidNode", bound=Invalid)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +58,12 @@ class InvalidSessionWindow(Invalid, SessionWindow):
 @dataclass(frozen=True, kw_only=True)
 class InvalidWindowTime(Invalid, WindowTime):
     """`window_time` of something that is no window."""
+
+
+def invalid(kind: type[InvalidNode], node: Expression, error: AnalysisError) -> InvalidNode:
+    """The node as one of the class that carries its error."""
+    own: dict[str, Any] = {field.name: getattr(node, field.name) for field in fields(node)}
+    return kind(**own, error=error)
 
 
 # Spark's types refuse these, which know of no query.

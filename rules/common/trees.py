@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import update_wrapper, wraps
 from typing import Any, Generic, Protocol, TypeVar, overload
 
-from ...planner.model.expressions.core import Alias, AttributeReference, Expression
+from ...planner.model.expressions.core import Alias, AttributeReference, Call, Expression
+from ...planner.model.expressions.predicates import conjunction
+from ...planner.model.expressions.subqueries import SubqueryExpression
 from ...planner.model.memo import is_marked, mark
-from ...planner.model.plans.logical import Project
-from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.plans.logical import Filter, Join, Project
+from ...planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.settings.conf import Conf
+from ...planner.model.tree import TreeNode, replace
 
 N = TypeVar("N", bound=LogicalPlan)
+T = TypeVar("T", bound=TreeNode)
 Kinds = frozenset[type]
 
 
@@ -110,6 +114,13 @@ def _name(function: Rewrite) -> tuple[str, str]:
     return function.__module__, function.__qualname__
 
 
+def walk_up(tree: T) -> Iterator[T]:
+    """The nodes of a tree, children before parents, left to right."""
+    for child in tree.children:
+        yield from walk_up(child)
+    yield tree
+
+
 def alias_map(expressions: Iterable[Expression]) -> dict[int, Expression]:
     """What each aliased column of a select list stands for."""
     return {e.expr_id: e.child for e in expressions if isinstance(e, Alias)}
@@ -130,6 +141,52 @@ def replace_attributes(expression: Expression, replacement: Mapping[int, Express
     return visit(expression)
 
 
+def map_subqueries(node: N, function: Callable[[SubqueryExpression], Expression]) -> N:
+    """The node with the function applied to each subquery in its own expressions, inside out."""
+
+    def visit(expression: Expression) -> Expression:
+        return function(expression) if isinstance(expression, SubqueryExpression) else expression
+
+    return node.map_expressions(
+        lambda e: e.transform_up(visit) if e.holds(SubqueryExpression) else e
+    )
+
+
+def filtered(plan: LogicalPlan, conjuncts: Sequence[Expression]) -> LogicalPlan:
+    """A Filter by the conjuncts over the plan; the plan itself if there are none."""
+    return Filter(child=plan, condition=conjunction(conjuncts)) if conjuncts else plan
+
+
+def filtered_below(
+    plan: UnaryNode, down: Sequence[Expression], up: Sequence[Expression] = ()
+) -> LogicalPlan:
+    """The operator with a Filter by some conjuncts below it and by the others above it."""
+    return filtered(replace(plan, child=filtered(plan.child, down)), up)
+
+
+def with_sides(join: Join, left: LogicalPlan, right: LogicalPlan) -> Join:
+    """The join of these sides; itself if they are its own."""
+    if left is join.left and right is join.right:
+        return join
+    return replace(join, left=left, right=right)
+
+
+def equated(part: Expression, join: Join) -> tuple[Expression, Expression] | None:
+    """The sides of `l = r` or `l <=> r`, that over the left input first; None of anything else.
+
+    As in Spark a constant goes with either input for `<=>`, and with none for `=`.
+    """
+    if not isinstance(part, Call) or part.name not in ("=", "<=>"):
+        return None
+    one, other = part.arguments
+    if part.name == "=" and not (one.references and other.references):
+        return None
+    left, right = join.left.output_ids, join.right.output_ids
+    if one.references <= left and other.references <= right:
+        return one, other
+    return (other, one) if one.references <= right and other.references <= left else None
+
+
 def pruned(plan: LogicalPlan, needed: frozenset[int]) -> LogicalPlan:
     """The plan with a Project over it that keeps the needed columns, if it has any others."""
     if plan.output_ids <= needed:
@@ -137,7 +194,18 @@ def pruned(plan: LogicalPlan, needed: frozenset[int]) -> LogicalPlan:
     return Project(child=plan, project_list=tuple(a for a in plan.output if a.expr_id in needed))
 
 
-def same_output(left: LogicalPlan, right: LogicalPlan) -> bool:
-    """Whether two plans have the same columns, by id, in the same order."""
-    a, b = left.output, right.output
-    return len(a) == len(b) and all(x.expr_id == y.expr_id for x, y in zip(a, b, strict=True))
+def with_output(plan: LogicalPlan, columns: tuple[AttributeReference, ...]) -> LogicalPlan:
+    """The plan with a Project over it that gives the columns, if it gives any others."""
+    if same_columns(plan.output, columns):
+        return plan
+    return Project(project_list=columns, child=plan)
+
+
+def same_columns(left: Sequence[AttributeReference], right: Sequence[AttributeReference]) -> bool:
+    """Whether the columns are the same, by id, in the same order."""
+    return [column.expr_id for column in left] == [column.expr_id for column in right]
+
+
+def by_place(old: LogicalPlan, new: LogicalPlan) -> dict[int, Expression]:
+    """By the id of each column of a plan, the column of the other in its place."""
+    return {a.expr_id: b for a, b in zip(old.output, new.output, strict=True)}

@@ -20,71 +20,36 @@ from ...planner.model.plans.logical import (
 )
 from ...planner.model.plans.python_operators import EvaluatePython
 from ...planner.model.plans.relations import WithCTE
-from .expressions.common_expressions import Common, pull_out_common_expressions
-from .expressions.comparisons import simplify_comparisons_below_null_checks
-from .expressions.failing_constants import refuse_failing_constants
-from .expressions.null_in_predicates import replace_null_with_false
-from .expressions.nullability import CHANGE_NULLABILITY, update_nullability
-from .expressions.replace_expressions import replace_expressions
-from .expressions.simplify import simplify_expressions
-from .expressions.struct_updates import combine_updates, replace_updates
-from .filters.infer_filters import infer_filters_from_constraints, infer_filters_from_generators
-from .filters.outer_joins import eliminate_outer_joins
-from .filters.prune_filters import prune_filters
-from .filters.push_disjunctions import clean_filters, push_disjunctions
-from .filters.push_down_predicates import push_down_predicates, push_filters_late
-from .filters.push_semi_joins import push_semi_joins_down
-from .filters.reorder_joins import reorder_joins, simplify_join_conditions
-from .late.cartesian import refuse_cartesian_products
-from .late.decimal_aggregates import speed_up_decimal_aggregates
-from .late.map_keys import sort_maps_in_grouping
-from .late.python_functions import (
-    extract_python_from_joins,
-    extract_python_functions,
-    push_through_python,
+from .expressions import (
+    comparisons,
+    failing_constants,
+    nulls,
+    replace_expressions,
+    simplify,
+    structs,
 )
-from .operators.collapse_projects import collapse_projects
-from .operators.distinct import (
-    eliminate_distinct_in_aggregates,
-    replace_distinct,
-    replace_static_deduplication,
+from .filters import infer_filters, joins, push_down_predicates, push_semi_joins
+from .operators import (
+    aggregates,
+    collapse_projects,
+    distinct,
+    limits,
+    local_relations,
+    map_keys,
+    names,
+    nested_fields,
+    propagate_constants,
+    prune_columns,
+    python_functions,
+    set_operations,
+    sorts,
 )
-from .operators.distinct_groups import rewrite_distinct_aggregates
-from .operators.empty_relations import optimize_limit_zero, propagate_empty_relations
-from .operators.generators import explode_smallest_field
-from .operators.grouping import (
-    pull_out_grouping_expressions,
-    remove_constants_from_grouping,
-    remove_repetition_from_grouping,
-)
-from .operators.hints import move_hints_to_joins
-from .operators.limits import (
-    eliminate_limits,
-    push_limits_down,
-    push_projections_through_limits,
-    push_single_limit_through_groups,
-)
-from .operators.local_relations import convert_to_local_relations
-from .operators.names import eliminate_names, inline_definitions
-from .operators.noop_operators import remove_noop_operators
-from .operators.partitions import collapse_repartitions
-from .operators.propagate_constants import propagate_equalities, propagate_foldables
-from .operators.prune_columns import prune_columns
-from .operators.redundant_aggregates import remove_redundant_aggregates
-from .operators.redundant_aliases import remove_redundant_aliases
-from .operators.set_operations import replace_set_operations
-from .operators.sorts import eliminate_sorts
-from .operators.unions import combine_unions, drop_repeated_inputs, push_projections_through_unions
-from .operators.window_limits import infer_window_limits
-from .subqueries.decorrelate import pull_up_correlated_predicates
-from .subqueries.lateral_joins import inline_lateral_joins, rewrite_lateral_joins
-from .subqueries.merge_subqueries import merge_scalar_subqueries
-from .subqueries.predicate_subqueries import rewrite_predicate_subqueries
-from .subqueries.scalar_subqueries import rewrite_correlated_scalar_subqueries
-from .subqueries.subqueries import (
-    inline_one_row_subqueries,
-    optimize_subqueries,
-    rewrite_lone_exists,
+from .subqueries import (
+    decorrelate,
+    lateral_joins,
+    predicate_subqueries,
+    scalar_subqueries,
+    subqueries,
 )
 from .support.executor import Batch, rule
 
@@ -92,48 +57,48 @@ SUBQUERY = (SubqueryExpression,)
 
 OPERATORS = (
     # First the operators move towards their places: projections into unions and below limits,
-    rule(push_projections_through_unions),
-    rule(push_projections_through_limits),
+    rule(set_operations.push_projections_through_unions),
+    rule(limits.push_projections_through_limits),
     # inner joins into an order that leaves none without a condition,
-    rule(reorder_joins),
+    rule(joins.reorder_joins),
     # filters down (outer joins that they make inner first: more goes through an inner join),
-    rule(eliminate_outer_joins),
-    rule(push_down_predicates, Filter, Join),
-    rule(push_semi_joins_down, Join),
-    rule(simplify_join_conditions),
-    rule(push_limits_down),
-    rule(push_single_limit_through_groups, GlobalLimit),
+    rule(joins.eliminate_outer_joins),
+    rule(push_down_predicates.push_down_predicates, Filter, Join),
+    rule(push_semi_joins.push_semi_joins_down, Join),
+    rule(joins.simplify_join_conditions),
+    rule(limits.push_limits_down),
+    rule(limits.push_single_limit_through_groups, GlobalLimit),
     # and only then columns are pruned, for where filters end decides what is needed above them.
-    rule(prune_columns, Project, Aggregate, Expand, Join),
-    rule(explode_smallest_field),
-    rule(collapse_repartitions),
+    rule(prune_columns.prune_columns, Project, Aggregate, Expand, Join),
+    rule(nested_fields.explode_smallest_field),
+    rule(sorts.collapse_repartitions),
     # Pruning leaves adjacent projections.
-    rule(collapse_projects),
-    rule(eliminate_limits),
-    rule(combine_unions),
+    rule(collapse_projects.collapse_projects),
+    rule(limits.eliminate_limits),
+    rule(set_operations.combine_unions),
     # Constants are put where they are used before expressions are folded.
-    rule(propagate_equalities),
-    rule(propagate_foldables, Project, Aggregate),
-    rule(simplify_comparisons_below_null_checks, Filter),
-    rule(combine_updates, uses=(UpdateFields,)),
-    rule(simplify_expressions),
+    rule(propagate_constants.propagate_equalities),
+    rule(propagate_constants.propagate_foldables, Project, Aggregate),
+    rule(comparisons.simplify_comparisons_below_null_checks, Filter),
+    rule(structs.combine_updates, uses=(UpdateFields,)),
+    rule(simplify.simplify_expressions),
     # Needs folded conditions, makes others foldable in the next round.
-    rule(replace_null_with_false),
+    rule(nulls.replace_null_with_false),
     # Needs simple conditions: `true` goes, known conjuncts go.
-    rule(prune_filters),
-    rule(rewrite_correlated_scalar_subqueries, uses=SUBQUERY),
+    rule(infer_filters.prune_filters),
+    rule(scalar_subqueries.rewrite_correlated_scalar_subqueries, uses=SUBQUERY),
     # Last, what the others left without a purpose.
-    rule(remove_redundant_aliases, Project, Aggregate),
-    rule(remove_redundant_aggregates),
-    rule(remove_noop_operators),
+    rule(names.remove_redundant_aliases, Project, Aggregate),
+    rule(aggregates.remove_redundant_aggregates),
+    rule(names.remove_noop_operators),
 )
 
 INFERENCE = Batch(
     "infer filters",
     (
         # A generator's filter is subject to the second rule, too.
-        rule(infer_filters_from_generators),
-        rule(infer_filters_from_constraints, Filter, Join),
+        rule(infer_filters.infer_filters_from_generators),
+        rule(infer_filters.infer_filters_from_constraints, Filter, Join),
     ),
     once=True,
 )
@@ -142,23 +107,25 @@ FINISH = Batch(
     "finish",
     (
         # Whatever could be folded or pruned has been by now.
-        rule(refuse_failing_constants),
+        rule(failing_constants.refuse_failing_constants),
         # Sorts stay until here: limits over sorts are planned together.
-        rule(eliminate_sorts, Sort),
+        rule(sorts.eliminate_sorts, Sort),
         # Not earlier: other rules know sums of decimals, not sums of longs.
-        rule(speed_up_decimal_aggregates),
+        rule(aggregates.speed_up_decimal_aggregates),
         # After that rule: it may change what is distinct.
-        rule(rewrite_distinct_aggregates),
+        rule(distinct.rewrite_distinct_aggregates),
         # What was pushed down to constant rows is computed now.
-        rule(convert_to_local_relations),
-        rule(propagate_empty_relations),
+        rule(local_relations.convert_to_local_relations),
+        rule(local_relations.propagate_empty_relations),
     ),
     once=True,
 )
 
 DISJUNCTIONS = (
-    Batch("disjunctions", (rule(push_disjunctions),), once=True),
-    Batch("filters of disjunctions", (rule(push_down_predicates, Filter, Join),)),
+    Batch("disjunctions", (rule(infer_filters.push_disjunctions),), once=True),
+    Batch(
+        "filters of disjunctions", (rule(push_down_predicates.push_down_predicates, Filter, Join),)
+    ),
 )
 
 BATCHES = (
@@ -166,25 +133,28 @@ BATCHES = (
         "finish analysis",
         (
             # A definition is optimized with each query that uses it, not on its own.
-            rule(inline_definitions, WithCTE),
+            rule(names.inline_definitions, WithCTE),
             # To the joins before operators move.
-            rule(move_hints_to_joins, ResolvedHint),
+            rule(names.move_hints_to_joins, ResolvedHint),
             # Names have done their work; the other rules would have to look through them.
-            rule(eliminate_names),
+            rule(names.eliminate_names),
             # Before any rule asks what may be null.
-            rule(update_nullability, *CHANGE_NULLABILITY),
-            rule(rewrite_lone_exists, uses=SUBQUERY),
+            rule(nulls.update_nullability, *nulls.CHANGE_NULLABILITY),
+            rule(subqueries.rewrite_lone_exists, uses=SUBQUERY),
             # Before filters are moved: what leaves a join's condition is one.
-            rule(extract_python_from_joins, uses=(PythonUDF,)),
+            rule(python_functions.extract_python_from_joins, uses=(PythonUDF,)),
             # Definitions before grouping expressions are compared with the select list.
-            rule(replace_expressions),
-            rule(pull_out_grouping_expressions),
+            rule(replace_expressions.replace_expressions),
+            rule(aggregates.pull_out_grouping_expressions),
             # Needs keys that are columns.
-            rule(sort_maps_in_grouping, Aggregate),
+            rule(map_keys.sort_maps_in_grouping, Aggregate),
             # May add an operator below what the rule before made.
-            rule(pull_out_common_expressions, uses=(Common,)),
+            rule(
+                replace_expressions.pull_out_common_expressions,
+                uses=(replace_expressions.Common,),
+            ),
             # Before distinct aggregates would have to be rewritten.
-            rule(eliminate_distinct_in_aggregates),
+            rule(distinct.eliminate_distinct_in_aggregates),
         ),
         once=True,
     ),
@@ -192,26 +162,26 @@ BATCHES = (
         "unions and emptiness",
         (
             # Early and cheap: less is left for all others.
-            rule(remove_noop_operators),
-            rule(combine_unions),
-            rule(drop_repeated_inputs),
-            rule(optimize_limit_zero),
-            rule(convert_to_local_relations),
-            rule(propagate_empty_relations),
+            rule(names.remove_noop_operators),
+            rule(set_operations.combine_unions),
+            rule(set_operations.drop_repeated_inputs),
+            rule(local_relations.optimize_limit_zero),
+            rule(local_relations.convert_to_local_relations),
+            rule(local_relations.propagate_empty_relations),
         ),
         once=True,
     ),
     Batch(
         "correlated subqueries",
         (
-            rule(inline_one_row_subqueries, uses=SUBQUERY),
-            rule(inline_lateral_joins),
+            rule(subqueries.inline_one_row_subqueries, uses=SUBQUERY),
+            rule(lateral_joins.inline_lateral_joins),
             # While a subquery's filters are as they were written.
-            rule(pull_up_correlated_predicates, uses=SUBQUERY),
-            rule(optimize_subqueries, uses=SUBQUERY),
+            rule(decorrelate.pull_up_correlated_predicates, uses=SUBQUERY),
+            rule(subqueries.optimize_subqueries, uses=SUBQUERY),
             # Optimized, more of them read nothing.
-            rule(inline_one_row_subqueries, uses=SUBQUERY),
-            rule(rewrite_lateral_joins),
+            rule(subqueries.inline_one_row_subqueries, uses=SUBQUERY),
+            rule(lateral_joins.rewrite_lateral_joins),
         ),
         once=True,
     ),
@@ -219,12 +189,12 @@ BATCHES = (
         "replace operators",
         (
             # DISTINCT comes of these as well.
-            rule(replace_set_operations),
-            rule(replace_distinct),
-            rule(replace_static_deduplication, Deduplicate),
+            rule(set_operations.replace_set_operations),
+            rule(distinct.replace_distinct),
+            rule(distinct.replace_static_deduplication, Deduplicate),
             # DISTINCT's aggregate may have constant keys as well, but these are columns by now.
-            rule(remove_constants_from_grouping),
-            rule(remove_repetition_from_grouping),
+            rule(aggregates.remove_constants_from_grouping),
+            rule(aggregates.remove_repetition_from_grouping),
         ),
         once=True,
     ),
@@ -241,31 +211,31 @@ BATCHES = (
     Batch(
         "rewrite subqueries",
         (
-            rule(rewrite_predicate_subqueries, uses=SUBQUERY),
+            rule(predicate_subqueries.rewrite_predicate_subqueries, uses=SUBQUERY),
             # The joins that it makes are put in order with what is around them.
-            rule(push_down_predicates, Filter, Join),
-            rule(push_limits_down),
-            rule(prune_columns, Project, Aggregate, Expand, Join),
-            rule(collapse_projects),
-            rule(remove_redundant_aliases, Project, Aggregate),
-            rule(remove_noop_operators),
+            rule(push_down_predicates.push_down_predicates, Filter, Join),
+            rule(limits.push_limits_down),
+            rule(prune_columns.prune_columns, Project, Aggregate, Expand, Join),
+            rule(collapse_projects.collapse_projects),
+            rule(names.remove_redundant_aliases, Project, Aggregate),
+            rule(names.remove_noop_operators),
         ),
         once=True,
         after=(FINISH,),
         or_uses=SUBQUERY,
     ),
     # Filters that these joins left over the values of outer columns.
-    Batch("filters", (rule(push_down_predicates, Filter),)),
+    Batch("filters", (rule(push_down_predicates.push_down_predicates, Filter),)),
     # No filter moves any more.
-    Batch("clean filters", (rule(clean_filters),), once=True),
+    Batch("clean filters", (rule(infer_filters.clean_filters),), once=True),
     # Fields are taken out of them by now.
-    Batch("updates of structs", (rule(replace_updates, uses=(UpdateFields,)),), once=True),
+    Batch("updates of structs", (rule(structs.replace_updates, uses=(UpdateFields,)),), once=True),
     Batch(
         "window limits",
         (
             # Filters and windows are where they stay.
-            rule(infer_window_limits),
-            rule(push_limits_down, LocalLimit),
+            rule(limits.infer_window_limits),
+            rule(limits.push_limits_down, LocalLimit),
         ),
         once=True,
     ),
@@ -273,25 +243,25 @@ BATCHES = (
         "python functions",
         (
             # After all that moves or doubles expressions: each call becomes an operator's.
-            rule(extract_python_functions, uses=(PythonUDF,)),
+            rule(python_functions.extract_python_functions, uses=(PythonUDF,)),
             # Fields that the joins of subqueries compare have columns of their own by now.
-            rule(prune_columns, Join, uses=(GetStructField,)),
-            rule(remove_noop_operators, Join, uses=(GetStructField,)),
-            rule(prune_columns, EvaluatePython),
+            rule(prune_columns.prune_columns, Join, uses=(GetStructField,)),
+            rule(names.remove_noop_operators, Join, uses=(GetStructField,)),
+            rule(prune_columns.prune_columns, EvaluatePython),
             # What the new operators stand above may now be pushed below them.
-            rule(push_through_python),
-            rule(push_down_predicates, EvaluatePython),
-            rule(push_filters_late, Filter),
-            rule(remove_noop_operators, EvaluatePython),
+            rule(python_functions.push_through_python),
+            rule(push_down_predicates.push_down_predicates, EvaluatePython),
+            rule(push_down_predicates.push_filters_late, Filter),
+            rule(names.remove_noop_operators, EvaluatePython),
         ),
         once=True,
     ),
     # No join gets a condition any more.
-    Batch("products", (rule(refuse_cartesian_products, Join),), once=True),
+    Batch("products", (rule(joins.refuse_cartesian_products, Join),), once=True),
     # What subqueries have in common shows when they and the query around them are at rest.
     Batch(
         "merge subqueries",
-        (rule(merge_scalar_subqueries, uses=SUBQUERY),),
+        (rule(subqueries.merge_scalar_subqueries, uses=SUBQUERY),),
         once=True,
         whole=True,
     ),

@@ -7,19 +7,19 @@ from collections.abc import Callable
 from ...physical.explain.tree import tree_text
 from ...physical.plan import SparkPlan
 from ...planner.model.errors import InternalError
-from .adaptive import mark_adaptive
-from .aggregates import combine_adjacent_aggregates, sort_sorted_aggregates
-from .codegen import collapse_codegen_stages
+from ..common.trees import same_columns
+from .codegen import collapse_codegen_stages, insert_transitions, mark_adaptive
 from .execution import Execution
-from .projects import remove_redundant_projects
-from .requirements import ensure_requirements
-from .reuse import reuse_exchanges
-from .sorts import remove_redundant_sorts
+from .redundant import (
+    combine_adjacent_aggregates,
+    remove_redundant_projects,
+    remove_redundant_sorts,
+    remove_redundant_window_limits,
+    sort_sorted_aggregates,
+)
+from .requirements import ensure_requirements, validate_requirements
 from .state import fill_in_state
-from .subqueries import plan_subqueries, reuse_subqueries
-from .transitions import insert_transitions
-from .validate import validate_requirements
-from .window_limits import remove_redundant_window_limits
+from .subqueries import plan_subqueries, reuse_exchanges, reuse_subqueries
 
 Rule = Callable[[SparkPlan, Execution], SparkPlan]
 
@@ -69,7 +69,7 @@ def check_same_output(rule: str, before: SparkPlan, after: SparkPlan) -> None:
     """
     if after is before:
         return
-    if [a.expr_id for a in before.output] != [a.expr_id for a in after.output]:
+    if not same_columns(before.output, after.output):
         raise InternalError(
             f"The rule {rule} changed the plan's columns.\n"
             f"Before:\n{tree_text(before)}\nAfter:\n{tree_text(after)}"

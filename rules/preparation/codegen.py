@@ -1,18 +1,78 @@
-"""Whole-stage code generation: the marks `*(1)` that plans show."""
+"""Stages of generated code, transitions from columns to rows, plans that Spark re-plans."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
 
-from ...physical.basic import AdaptiveSparkPlanExec, LocalTableScanExec
+from ...physical.basic import AdaptiveSparkPlanExec, LocalTableScanExec, StreamingRelationExec
+from ...physical.distribution import UnspecifiedDistribution
+from ...physical.exchange import ShuffleExchangeExec
 from ...physical.joins import ShuffledJoinExec
-from ...physical.plan import SparkPlan
+from ...physical.plan import SparkPlan, StatefulOperator
+from ...physical.scans import ColumnarToRowExec, FileSourceScanExec
+from ...physical.subqueries import PlannedSubquery
 from ...planner.model.expressions.core import Call, Expression
+from ...planner.model.expressions.subqueries import SubqueryExpression
 from ...planner.model.memo import remembered
-from ...planner.model.schemas.types import ArrayType, DataType, MapType, StructType
 from ...planner.model.tree import replace
+from ..common.types import leaf_count
 from .execution import Execution
+
+_STATELESS = "spark.sql.adaptive.streaming.stateless.enabled"
+
+
+def mark_adaptive(plan: SparkPlan, execution: Execution) -> SparkPlan:
+    """Put AdaptiveSparkPlan over a stateless plan with a shuffle; stateful plans never adapt.
+
+    Idempotent: a marked plan has its exchanges below the mark.
+    """
+    if isinstance(plan, AdaptiveSparkPlanExec) or not adapts(plan, execution):
+        return plan
+    return AdaptiveSparkPlanExec(child=plan)
+
+
+def adapts(plan: SparkPlan, execution: Execution) -> bool:
+    """Whether a plan is re-planned while it runs; a subquery's is where the plan around it is."""
+    if execution.adaptive is not None:
+        return execution.adaptive
+    if not execution.conf.flag("spark.sql.adaptive.enabled"):
+        return False
+    if plan.holds(StatefulOperator):
+        return False
+    if not execution.conf.flag(_STATELESS) and plan.holds(StreamingRelationExec):
+        return False
+    return execution.conf.flag("spark.sql.adaptive.forceApply") or plan.exists(_shuffles)
+
+
+def _is_subquery(expression: Expression) -> bool:
+    return isinstance(expression, SubqueryExpression | PlannedSubquery)
+
+
+def _shuffles(node: SparkPlan) -> bool:
+    if any(e.exists(_is_subquery) for e in node.expressions):
+        return True
+    return isinstance(node, ShuffleExchangeExec) or any(
+        not isinstance(d, UnspecifiedDistribution) for d in node.required_child_distribution
+    )
+
+
+def insert_transitions(plan: SparkPlan, execution: Execution) -> SparkPlan:
+    """`FileScan` in batches of columns -> `ColumnarToRow, FileScan`.
+
+    A plan that Spark re-plans at run time gets its transitions only then. Idempotent.
+    """
+    if isinstance(plan, AdaptiveSparkPlanExec) or not plan.holds(FileSourceScanExec):
+        return plan
+    return _inserted(plan)
+
+
+def _inserted(plan: SparkPlan) -> SparkPlan:
+    if isinstance(plan, ColumnarToRowExec):
+        return plan
+    if isinstance(plan, FileSourceScanExec):
+        return ColumnarToRowExec(child=plan) if plan.batched else plan
+    return plan.map_children(_inserted)
 
 
 def collapse_codegen_stages(plan: SparkPlan, execution: Execution) -> SparkPlan:
@@ -84,16 +144,4 @@ def _falls_back(expression: Expression) -> bool:
 @remembered
 def _width(plan: SparkPlan) -> int:
     """How many columns the plan gives, those of structs counted."""
-    return sum(_leaves(a.data_type) for a in plan.output)
-
-
-def _leaves(data_type: DataType) -> int:
-    match data_type:
-        case StructType(fields=fields):
-            return sum(_leaves(f.data_type) for f in fields)
-        case ArrayType(element_type=element):
-            return _leaves(element)
-        case MapType(key_type=key, value_type=value):
-            return _leaves(key) + _leaves(value)
-        case _:
-            return 1
+    return sum(leaf_count(a.data_type) for a in plan.output)

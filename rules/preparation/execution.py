@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...physical.plan import SparkPlan
-from ...physical.state import StatefulOperatorStateInfo
-from ...physical.stateful import OutputMode
+from ...physical.state import OutputMode, StatefulOperatorStateInfo
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.settings.conf import Conf
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.settings.conf import Conf
-from .chains import check_chains
-from .encoding import check_encoding
 from .operators import check_operators
-from .output_modes import check_output_mode
-from .refusals import refuse
+from .queries import check_chains, check_encoding, check_output_mode, refuse
 
 __all__ = ["check_for_streaming"]
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ...planner.model.errors import StreamingCheckError
 from ...planner.model.expressions.core import AggregateExpression, Alias, Call
 from ...planner.model.expressions.windows import WindowExpression
-from ...planner.model.frozen import dataclass
 from ...planner.model.plans.logical import (
     Aggregate,
     Deduplicate,
@@ -21,28 +18,18 @@ from ...planner.model.plans.logical import (
     Window,
 )
 from ...planner.model.plans.partitions import Sample
+from ...planner.model.plans.python_operators import FlatMapGroupsInPandasWithState
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.plans.set_operations import Except, Intersect
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.text import plan_text, pretty
 from ..analysis.failures import position
 from ..analysis.names.names import qualified
-from ..analysis.refusals.checks import bottom_up
+from ..common.trees import walk_up
 from .joins import join_refusal
-from .python_state import python_state_refusal
-from .refusals import refuse
+from .queries import Refusal, refuse, streaming_aggregates
 
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """One operator of a query in an output mode."""
-
-    plan: LogicalPlan
-    mode: str
-    whole: LogicalPlan
-
-
-Refusal = tuple[str, str] | None
+_NAME = "applyInPandasWithState"
 
 
 def check_operators(plan: LogicalPlan, mode: str, conf: Conf) -> None:
@@ -51,19 +38,112 @@ def check_operators(plan: LogicalPlan, mode: str, conf: Conf) -> None:
     Raises:
         StreamingCheckError: with the operator's own tree.
     """
-    for operator in bottom_up(plan):
+    for operator in walk_up(plan):
         if isinstance(operator, Window) and operator.is_streaming:
             raise _window_refusal(operator)
-        question = Question(plan=operator, mode=mode, whole=plan)
-        for check in CHECKS:
-            found = check(question)
-            if found is not None:
-                raise _refusal(found, operator, conf)
+        found = _refusal(operator, plan, mode) or _positional_expressions(operator)
+        if found is not None:
+            message, hint = found
+            raise refuse(message, operator, conf, hint=hint)
 
 
-def _refusal(found: tuple[str, str], operator: LogicalPlan, conf: Conf) -> StreamingCheckError:
-    message, hint = found
-    return refuse(message, operator, conf, hint=hint)
+def _refusal(plan: LogicalPlan, whole: LogicalPlan, mode: str) -> Refusal:
+    """Why a stream does not support an operator of the query `whole` in the mode."""
+    match plan:
+        case Join():
+            return join_refusal(plan, mode)
+        case FlatMapGroupsInPandasWithState() if plan.is_streaming:
+            return _python_state(plan, whole, mode)
+        case Aggregate(child=child) if child.is_streaming and any(
+            a.distinct for e in plan.aggregates for a in e.collect(AggregateExpression)
+        ):
+            return (  # it would have to keep every value
+                "Distinct aggregations are not supported on streaming DataFrames/Datasets. Consider"
+                " using approx_count_distinct() instead.",
+                "Use approx_count_distinct, or deduplicate the rows first.",
+            )
+        case Deduplicate(within_watermark=True, child=child) if child.is_streaming and all(
+            column.delay_ms is None for column in child.output
+        ):
+            return (  # it forgets a key by the watermark
+                "dropDuplicatesWithinWatermark is not supported on streaming DataFrames/DataSets"
+                " without watermark",
+                "Define a watermark below the deduplication.",
+            )
+        case Union(inputs=inputs) if len({branch.is_streaming for branch in inputs}) > 1:
+            return (
+                "Union between streaming and batch DataFrames/Datasets is not supported",
+                "Read the static source as a stream too.",
+            )
+        case Except(right=right) if right.is_streaming:
+            return (
+                "Except on a streaming DataFrame/Dataset on the right is not supported",
+                "Put the stream on the left.",
+            )
+        case Intersect() if plan.is_streaming:
+            return (
+                "Intersect of streaming DataFrames/Datasets is not supported",
+                "Use a left semi join.",
+            )
+        case GlobalLimit() | LocalLimit() if plan.child.is_streaming and mode == "update":
+            return (  # a limit cannot take back rows
+                "Limits are not supported on streaming DataFrames/Datasets in Update output mode",
+                "Use append mode, or complete mode over an aggregation.",
+            )
+        case Offset():
+            return "Offset is not supported on streaming DataFrames/Datasets", "Leave OFFSET out."
+        case Sort() if plan.is_streaming and not (
+            # As in Spark neither DISTINCT counts, nor an aggregation in WITH: it is a name here.
+            mode == "complete" and any(p.is_streaming for p in plan.collect(Aggregate))
+        ):
+            return (
+                "Sorting is not supported on streaming DataFrames/Datasets, unless it is on"
+                " aggregated DataFrame/Dataset in Complete output mode",
+                "Leave ORDER BY out, or aggregate and use complete mode.",
+            )
+        case Sample() if plan.is_streaming:
+            return (
+                "Sampling is not supported on streaming DataFrames/Datasets",
+                "Filter by a hash of a column instead.",
+            )
+        case ReturnAnswer() if plan.is_streaming:
+            return (
+                "Cannot return immediate result on streaming DataFrames/Dataset. Queries with"
+                " streaming DataFrames/Datasets must be executed with writeStream.start().",
+                "Start the query with a sink.",
+            )
+        case _:
+            return None
+
+
+def _python_state(plan: FlatMapGroupsInPandasWithState, whole: LogicalPlan, mode: str) -> Refusal:
+    """Why `plan`, a part of the query `whole`, cannot keep its state in the mode; None if it can.
+
+    Without an aggregation the function's mode is the query's; with one it appends, below it.
+    """
+    own = plan.output_mode
+    start = f"{_NAME} in {own} mode is not supported"
+    stream = "on a streaming DataFrame/Dataset"
+    if not streaming_aggregates(whole):
+        if own != mode:
+            return (
+                f"{start} with {mode.capitalize()} output mode {stream}",
+                f"Start the query in {own} mode.",
+            )
+    elif own == "update":
+        return f"{start} with aggregation {stream}", f"Let {_NAME} append."
+    elif streaming_aggregates(plan):
+        return f"{start} after aggregation {stream}", "Aggregate after it."
+    if plan.timeout == "EventTimeTimeout" and not any(
+        column.delay_ms is not None for column in plan.child.output
+    ):
+        return (
+            "Watermark must be specified in the query using"
+            " '[Dataset/DataFrame].withWatermark()' for using event-time timeout in a"
+            f" {_NAME}. Event-time timeout not supported without watermark.",
+            "Define a watermark below it.",
+        )
+    return None
 
 
 def _window_refusal(plan: Window) -> StreamingCheckError:
@@ -84,134 +164,8 @@ def _window_refusal(plan: Window) -> StreamingCheckError:
     return error
 
 
-def distinct_aggregates(question: Question) -> Refusal:
-    """`count(DISTINCT x)` would have to keep every value."""
-    plan = question.plan
-    if not isinstance(plan, Aggregate) or not plan.child.is_streaming:
-        return None
-    if any(a.distinct for e in plan.aggregates for a in e.collect(AggregateExpression)):
-        return (
-            "Distinct aggregations are not supported on streaming DataFrames/Datasets. Consider"
-            " using approx_count_distinct() instead.",
-            "Use approx_count_distinct, or deduplicate the rows first.",
-        )
-    return None
-
-
-def deduplication_within_watermark(question: Question) -> Refusal:
-    """dropDuplicatesWithinWatermark forgets a key by the watermark: there must be one."""
-    plan = question.plan
-    if not isinstance(plan, Deduplicate) or not plan.within_watermark:
-        return None
-    if not plan.is_streaming or any(a.delay_ms is not None for a in plan.child.output):
-        return None
-    return (
-        "dropDuplicatesWithinWatermark is not supported on streaming DataFrames/DataSets without"
-        " watermark",
-        "Define a watermark below the deduplication.",
-    )
-
-
-def joins(question: Question) -> Refusal:
-    """Joins by type, sides and mode."""
-    plan = question.plan
-    return join_refusal(plan, question.mode) if isinstance(plan, Join) else None
-
-
-def python_state(question: Question) -> Refusal:
-    """Functions in Python that keep state, by mode and timeout."""
-    return python_state_refusal(question.plan, question.whole, question.mode)
-
-
-def unions(question: Question) -> Refusal:
-    """A stream and a table have no common pace."""
-    plan = question.plan
-    if not isinstance(plan, Union) or len({p.is_streaming for p in plan.inputs}) == 1:
-        return None
-    return (
-        "Union between streaming and batch DataFrames/Datasets is not supported",
-        "Read the static source as a stream too.",
-    )
-
-
-def set_operations(question: Question) -> Refusal:
-    """To tell that the other side has not a row, it must be read to its end."""
-    match question.plan:
-        case Except(right=right) if right.is_streaming:
-            return (
-                "Except on a streaming DataFrame/Dataset on the right is not supported",
-                "Put the stream on the left.",
-            )
-        case Intersect() as plan if plan.is_streaming:
-            return (
-                "Intersect of streaming DataFrames/Datasets is not supported",
-                "Use a left semi join.",
-            )
-        case _:
-            return None
-
-
-def limits(question: Question) -> Refusal:
-    """A limit cannot take back rows in update mode."""
-    plan = question.plan
-    if not isinstance(plan, GlobalLimit | LocalLimit) or not plan.child.is_streaming:
-        return None
-    if question.mode != "update":
-        return None
-    return (
-        "Limits are not supported on streaming DataFrames/Datasets in Update output mode",
-        "Use append mode, or complete mode over an aggregation.",
-    )
-
-
-def offsets(question: Question) -> Refusal:
-    """OFFSET."""
-    if not isinstance(question.plan, Offset):
-        return None
-    return "Offset is not supported on streaming DataFrames/Datasets", "Leave OFFSET out."
-
-
-def sorts(question: Question) -> Refusal:
-    """A stream has no end to sort up to, but a complete aggregation's result has."""
-    plan = question.plan
-    if not isinstance(plan, Sort) or not plan.is_streaming:
-        return None
-    # As in Spark neither DISTINCT counts, nor an aggregation in WITH: a name stands for it here.
-    aggregated = any(isinstance(p, Aggregate) and p.is_streaming for p in plan.walk())
-    if question.mode == "complete" and aggregated:
-        return None
-    return (
-        "Sorting is not supported on streaming DataFrames/Datasets, unless it is on aggregated"
-        " DataFrame/Dataset in Complete output mode",
-        "Leave ORDER BY out, or aggregate and use complete mode.",
-    )
-
-
-def samples(question: Question) -> Refusal:
-    """A sample of a stream would depend on how its rows come."""
-    if not isinstance(question.plan, Sample) or not question.plan.is_streaming:
-        return None
-    return (
-        "Sampling is not supported on streaming DataFrames/Datasets",
-        "Filter by a hash of a column instead.",
-    )
-
-
-def answers(question: Question) -> Refusal:
-    """A stream's rows cannot go to the caller at once."""
-    plan = question.plan
-    if not isinstance(plan, ReturnAnswer) or not plan.is_streaming:
-        return None
-    return (
-        "Cannot return immediate result on streaming DataFrames/Dataset. Queries with streaming"
-        " DataFrames/Datasets must be executed with writeStream.start().",
-        "Start the query with a sink.",
-    )
-
-
-def positional_expressions(question: Question) -> Refusal:
+def _positional_expressions(plan: LogicalPlan) -> Refusal:
     """Numbers that count a batch's rows mean nothing over a stream."""
-    plan = question.plan
     if not plan.is_streaming:
         return None
     found = [
@@ -228,19 +182,3 @@ def positional_expressions(question: Question) -> Refusal:
         f"Expression(s): {names} is not supported with streaming DataFrames/Datasets",
         "Number the rows in the sink.",
     )
-
-
-CHECKS: tuple[Callable[[Question], Refusal], ...] = (
-    distinct_aggregates,
-    python_state,
-    deduplication_within_watermark,
-    joins,
-    unions,
-    set_operations,
-    limits,
-    offsets,
-    sorts,
-    samples,
-    answers,
-    positional_expressions,
-)

@@ -16,6 +16,7 @@ from ...planner.connect.places import Message
 from ...planner.connect.relations import RelationReader
 from ...planner.connect.session import Planned, PlannerSession
 from ...planner.connect.types import read_schema
+from ...planner.described_sources import files_size
 from ...planner.model.catalog import Source as Known
 from ...planner.model.catalog import TempView
 from ...planner.model.errors import AnalysisError, RuntimeFailure, StateplanError
@@ -27,7 +28,6 @@ from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.spark_sql import quote
-from ...planner.table_size import files_size
 from ..failures import innermost
 from ..options import Options
 from ..sinks.tables import table_files

@@ -18,6 +18,9 @@ from ...physical.basic import (
 from ...physical.distribution import HashPartitioning, RangePartitioning
 from ...physical.exchange import (
     BroadcastExchangeExec,
+    CoalesceExec,
+    RangeExec,
+    SampleExec,
     ShuffleExchangeExec,
     SortExec,
     TakeOrderedAndProjectExec,
@@ -28,7 +31,6 @@ from ...physical.joins import (
     BroadcastNestedLoopJoinExec,
     EquiJoinExec,
 )
-from ...physical.partitions import CoalesceExec, RangeExec, SampleExec
 from ...physical.plan import SparkPlan
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions.core import Call, SortOrder

@@ -12,7 +12,7 @@ from ...physical.joins import BaseJoinExec
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import Alias, Expression, to_attribute, without_alias
 from ...planner.model.text.spark_sql import quote, spark_sql
-from ...rules.optimization.late.map_keys import map_as_entries
+from ...rules.optimization.operators.map_keys import map_as_entries
 from ..arrow_types import column_name
 from ..kernels.observed import ObservedRows
 from ..plan.nodes import (

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...physical.python_state import TransformWithStateInPySparkExec
-from ...physical.state_families import Family, StateVariable, families_of, timers_prefix
+from ...physical.state import Family, StateVariable, families_of, timers_prefix
 from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType
 from ..kernels.user_state.processor import ProcessorKernel

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...physical.python_state import TransformWithStateInPySparkExec
-from ...physical.state_families import STATE_KINDS, Family, timers_prefix
+from ...physical.state import STATE_KINDS, Family, timers_prefix
 from ..checkpoint import compact_json
 from ..files import write_new
 from ..kernels.user_state.processor import ProcessorKernel

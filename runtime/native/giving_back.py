@@ -17,7 +17,7 @@ import numpy as np
 
 from ...physical.plan import StateStoreWriter
 from ...physical.python_state import TransformWithStateInPySparkExec
-from ...physical.state_families import KeyForm
+from ...physical.state import KeyForm
 from ...planner.incremental_execution import IncrementalExecution
 from ...planner.model.errors import DescriptionError, RuntimeFailure
 from ...planner.model.settings.pinned import PROVIDER

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...physical.state_families import KeyForm
+from ...physical.state import KeyForm
 from ...planner.model.schemas.types import BINARY, StructField, StructType
 from ..files import write_new
 from ..state import Location

@@ -9,7 +9,7 @@ Select [...]
 
 from __future__ import annotations
 
-from ...physical.metrics import CollectMetricsExec
+from ...physical.basic import CollectMetricsExec
 from ...planner.model.expressions.core import AggregateExpression, Alias, Expression, to_attribute
 from .aggregation import row_buffers
 from .carried import plain

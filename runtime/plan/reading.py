@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...physical.source_filters import source_filters
+from ...physical.scans import source_filters
 from ...planner.model.expressions.core import Expression
 from .facts import BatchFacts
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from functools import singledispatch
 
+from ...physical.aggregate import WindowExec, WindowGroupLimitExec
 from ...physical.basic import (
     AdaptiveSparkPlanExec,
     EventTimeWatermarkExec,
@@ -21,7 +22,6 @@ from ...physical.exchange import ShuffleExchangeExec
 from ...physical.plan import SparkPlan
 from ...physical.scans import ColumnarToRowExec, FileSourceScanExec
 from ...physical.stateful import StreamingLocalLimitExec
-from ...physical.windows import WindowExec, WindowGroupLimitExec
 from ...planner.model.expressions.core import GetStructField
 from ...planner.model.expressions.predicates import split_conjuncts
 from ...planner.model.schemas.types import StructType

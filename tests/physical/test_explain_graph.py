@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stateplan.physical.explain.graph import dot_text, mermaid_text, plan_graph
+from stateplan.physical.explain.tree import dot_text, mermaid_text, plan_graph
 from stateplan.planner.model.plans.logical import Union
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stateplan.physical.explain.formatted import formatted_text
+from stateplan.physical.explain.modes import formatted_text
 from stateplan.physical.explain.tree import tree_text
 from stateplan.physical.text import cut, simple_type
 from stateplan.planner.model.expressions.core import Alias

@@ -11,10 +11,8 @@ from stateplan.physical.scans import FileSourceScanExec
 from stateplan.planner.model.expressions.core import Alias, SortOrder
 from stateplan.planner.model.plans.logical import Union
 from stateplan.planner.model.plans.relations import LocalRelation
-from stateplan.rules.preparation.adaptive import mark_adaptive
-from stateplan.rules.preparation.codegen import collapse_codegen_stages
-from stateplan.rules.preparation.projects import remove_redundant_projects
-from stateplan.rules.preparation.sorts import remove_redundant_sorts
+from stateplan.rules.preparation.codegen import collapse_codegen_stages, mark_adaptive
+from stateplan.rules.preparation.redundant import remove_redundant_projects, remove_redundant_sorts
 
 
 def stages(plan) -> list[int | None]:

@@ -18,9 +18,8 @@ from stateplan.planner.model.errors import InternalError
 from stateplan.planner.model.expressions.core import Alias
 from stateplan.planner.model.plans.logical import Union
 from stateplan.rules.preparation import RULES, check_same_output
-from stateplan.rules.preparation.requirements import ensure_requirements
+from stateplan.rules.preparation.requirements import ensure_requirements, validate_requirements
 from stateplan.rules.preparation.state import fill_in_state
-from stateplan.rules.preparation.validate import validate_requirements
 
 
 def exchanges(plan: SparkPlan) -> list[str]:

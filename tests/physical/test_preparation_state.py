@@ -8,8 +8,7 @@ from stateplan.physical.plan import StatefulOperator, StateStoreWriter
 from stateplan.physical.state import NO_WATERMARK
 from stateplan.planner.model.errors import PlanningError
 from stateplan.planner.model.plans.logical import Union
-from stateplan.rules.preparation.state import fill_in_state, for_version
-from stateplan.rules.preparation.watermarks import propagate_watermarks
+from stateplan.rules.preparation.state import fill_in_state, for_version, propagate_watermarks
 
 
 def chained(make):

@@ -9,9 +9,8 @@ import pytest
 from runtime_plan.small import A, B, as_is, by, column, kernel, relation, select, source, text, tree
 from stateplan.physical.basic import UnionExec
 from stateplan.physical.distribution import HashPartitioning, RangePartitioning
-from stateplan.physical.exchange import ShuffleExchangeExec, SortExec
+from stateplan.physical.exchange import CoalesceExec, SampleExec, ShuffleExchangeExec, SortExec
 from stateplan.physical.joins import CartesianProductExec
-from stateplan.physical.partitions import CoalesceExec, SampleExec
 from stateplan.physical.plan import SparkPlan
 from stateplan.planner.model.expressions.core import SortOrder
 from stateplan.runtime.plan import BatchFacts, EngineFacts, RuntimeNode

@@ -13,6 +13,7 @@ from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
+    AttributeReference,
     Call,
     CaseWhen,
     Cast,
@@ -40,19 +41,19 @@ from ....planner.model.schemas.types import ArrayType, MapType, StructType
 from ....planner.model.text.quoting import in_quotes, to_sql_id, to_sql_type
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
-from ..columns import Scope
 from ..context import Context
 from ..failures import (
     InvalidCall,
     InvalidCase,
     InvalidCast,
+    invalid,
     located,
     mismatch,
     unresolved_routine,
     unsupported_syntax,
 )
 from ..names.extraction import extract
-from ..names.named_arguments import with_positions
+from ..names.names import with_positions
 from ..subqueries.subqueries import coerce_in_subquery
 from ..windows.frames import with_typed_bounds
 from ..windows.over import with_order
@@ -62,16 +63,20 @@ from ..windows.window_functions import (
     check_time_window,
     check_window_time,
 )
-from .aggregate_filters import check_aggregate_filter
-from .lambdas import is_higher_order, misplaced, resolve_higher_order
-from .within_group import ordered_call
+from .functions import (
+    check_aggregate_filter,
+    is_higher_order,
+    misplaced,
+    ordered_call,
+    resolve_higher_order,
+)
 
 
 class Resolver:
     """Resolves expressions over the columns of one operator's input.
 
     Args:
-        scope: the columns.
+        columns: what names can mean.
         context: what holds for the whole query.
         ambiguous: whether a name that several columns have is an error; if not, it is left
             unresolved, as in HAVING and ORDER BY, where another column may be meant.
@@ -80,9 +85,14 @@ class Resolver:
     """
 
     def __init__(
-        self, scope: Scope, context: Context, *, ambiguous: bool = True, fields: bool = True
+        self,
+        columns: tuple[AttributeReference, ...],
+        context: Context,
+        *,
+        ambiguous: bool = True,
+        fields: bool = True,
     ) -> None:
-        self.scope = scope
+        self.scope = scope = context.scope(columns)
         self.context = context
         self._fields = fields
         self._find = scope.find if ambiguous else scope.find_one
@@ -205,22 +215,14 @@ class Resolver:
         source, target = cast.child.data_type, cast.type_
         if can_cast(source, target, mode):
             return cast
-        error = _bad_cast(cast)
-        return InvalidCast(
-            child=cast.child, type_=target, mode=mode, origin=cast.origin, error=error
-        )
+        plain = Cast(child=cast.child, type_=target, mode=mode, origin=cast.origin)
+        return invalid(InvalidCast, plain, _bad_cast(cast))
 
     def _case(self, case: CaseWhen) -> Expression:
         try:
             return coerce_case_when(case, self.context.conf)
         except AnalysisError as error:
-            return InvalidCase(
-                conditions=case.conditions,
-                values=case.values,
-                otherwise=case.otherwise,
-                origin=case.origin,
-                error=located(error, case.origin),
-            )
+            return invalid(InvalidCase, case, located(error, case.origin))
 
     # ------------------------------------------------------------------------------- functions
 

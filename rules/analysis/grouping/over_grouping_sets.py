@@ -89,9 +89,9 @@ class _Names:
         self.column_of = {
             canonical(source.children[0]): key for source, key in zip(sources, keys, strict=True)
         }
-        self.above = Resolver(context.scope(output), context, ambiguous=False, fields=fields)
-        self.of_rows = Resolver(context.scope(rows), context, ambiguous=False, fields=False)
-        self.of_keys = Resolver(context.scope(keys), context, ambiguous=False, fields=False)
+        self.above = Resolver(output, context, ambiguous=False, fields=fields)
+        self.of_rows = Resolver(rows, context, ambiguous=False, fields=False)
+        self.of_keys = Resolver(keys, context, ambiguous=False, fields=False)
 
     def before_expansion(self, condition: Expression) -> Expression | None:
         """The condition with keys for columns, if Spark resolves it before it expands the sets."""
@@ -165,11 +165,9 @@ def _columns(keys: Sequence[Expression]) -> list[AttributeReference]:
 
 def is_aggregate_function(node: Expression) -> bool:
     """Whether this is a call, not resolved yet, of an aggregate function."""
-    from ....planner.model import registry
-
     if not isinstance(node, UnresolvedFunction):
         return False
-    spec = registry.find(node.name.lower())
+    spec = find(node.name.lower())
     return spec is not None and spec.kind == "aggregate" and not is_grouping_call(node)
 
 

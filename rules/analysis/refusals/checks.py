@@ -1,11 +1,11 @@
 """What an analyzed plan must be: the last walk of analysis, children before parents.
 
-The first thing wrong is told with the plan as far as it was analyzed.
+The first error is raised, with the plan as far as it was analyzed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import copy
 from typing import Any
 
@@ -13,7 +13,6 @@ from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import (
     AttributeReference,
     Cast,
-    Expression,
     without_alias,
 )
 from ....planner.model.expressions.subqueries import SubqueryExpression
@@ -54,23 +53,28 @@ from ....planner.model.text.quoting import (
     to_sql_type,
 )
 from ....planner.model.text.text import pretty
+from ...common.trees import walk_up
 from ..failures import failure, mismatch
-from ..names.suggestions import unresolved_column
+from ..names.names import unresolved_column
 from ..selects.selects import not_several_columns
-from ..subqueries.correlation import misplaced_outer_references
-from ..subqueries.subqueries import misplaced_subqueries, scalar_columns, streaming_subqueries
+from ..subqueries.subqueries import (
+    misplaced_outer_references,
+    misplaced_subqueries,
+    scalar_columns,
+    streaming_subqueries,
+)
 from ..windows.over import check_windows
 from ..windows.window_functions import is_window
-from .aggregates import aggregate_shape
 from .misplaced import (
+    aggregate_shape,
     misplaced_aggregates,
     misplaced_in_operator,
     misplaced_star,
+    missing_columns,
     random_in_operator,
     sort_types,
+    trailing_comma,
 )
-from .missing_input import missing_columns
-from .trailing_comma import trailing_comma
 
 Check = Callable[[LogicalPlan], AnalysisError | None]
 
@@ -97,7 +101,7 @@ def check_analysis(plan: LogicalPlan, conf: Conf) -> None:
 
 
 def _first_error(plan: LogicalPlan) -> AnalysisError | None:
-    for operator in bottom_up(plan):
+    for operator in walk_up(plan):
         for check in CHECKS:
             error = check(operator)
             if error is not None:
@@ -106,8 +110,8 @@ def _first_error(plan: LogicalPlan) -> AnalysisError | None:
 
 
 def _unfinished(plan: LogicalPlan) -> AnalysisError:
-    """Something that no check names: better told than planned."""
-    operator = next(p for p in bottom_up(plan) if not p.resolved)
+    """The error for what no check names."""
+    operator = next(p for p in walk_up(plan) if not p.resolved)
     left = next((pretty(e) for e in operator.expressions if not e.resolved), "")
     return AnalysisError.of(
         "STATEPLAN_UNRESOLVED",
@@ -115,20 +119,6 @@ def _unfinished(plan: LogicalPlan) -> AnalysisError:
         operator=type(operator).__name__,
         expressions=left or "its inputs do not fit",
     )
-
-
-def bottom_up(plan: LogicalPlan) -> Iterator[LogicalPlan]:
-    """All operators, children before parents, left to right."""
-    for child in plan.children:
-        yield from bottom_up(child)
-    yield plan
-
-
-def expressions_up(expression: Expression) -> Iterator[Expression]:
-    """All nodes of an expression, children before parents."""
-    for child in expression.children:
-        yield from expressions_up(child)
-    yield expression
 
 
 def unknown_table(plan: LogicalPlan) -> AnalysisError | None:
@@ -148,12 +138,12 @@ def unresolved_expressions(plan: LogicalPlan) -> AnalysisError | None:
     """A wrong argument, or a name that no column has, whichever comes first."""
     expressions = plan.expressions
     if isinstance(plan, Aggregate):
-        # GROUP BY may refer to the select list: that is told first.
+        # GROUP BY may refer to the select list: errors of that come first.
         expressions = (*plan.aggregates, *plan.grouping)
     for expression in expressions:
         if expression.resolved and not expression.holds(SubqueryExpression):
             continue
-        for node in expressions_up(expression):
+        for node in walk_up(expression):
             error = getattr(node, "error", None)
             if isinstance(error, AnalysisError):
                 return error
@@ -183,7 +173,7 @@ def collated_operands(plan: LogicalPlan) -> AnalysisError | None:
         bare = without_alias(expression)
         if isinstance(bare, AttributeReference):
             continue
-        for node in expressions_up(expression):
+        for node in walk_up(expression):
             if isinstance(node, AttributeReference | Cast) and is_collated(node.data_type):
                 return AnalysisError.of(
                     "STATEPLAN_UNSUPPORTED_COLLATION",

@@ -1,19 +1,109 @@
-"""Checks of what stands where it cannot: aggregates in WHERE, ON and ORDER BY, lone stars."""
+"""What stands where it cannot, or is not there: functions, columns, aggregates, stars."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ....planner.model import registry
 from ....planner.model.errors import AnalysisError
-from ....planner.model.expressions.core import AggregateExpression, Call, Expression, SortOrder
-from ....planner.model.expressions.unresolved import UnresolvedStar
+from ....planner.model.expressions.core import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Call,
+    Expression,
+    SortOrder,
+)
+from ....planner.model.expressions.equality import Canonical, canonical
+from ....planner.model.expressions.unresolved import (
+    UnresolvedAttribute,
+    UnresolvedFunction,
+    UnresolvedStar,
+)
 from ....planner.model.expressions.windows import WindowExpression
-from ....planner.model.plans.logical import Filter, Join, Sort
+from ....planner.model.plans.logical import Aggregate, Filter, Generate, Join, Project, Sort
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.relations import UnresolvedWith
+from ....planner.model.schemas.ddl import unsupported_time
 from ....planner.model.schemas.types import is_orderable
-from ....planner.model.text.quoting import to_sql_expr, to_sql_id, to_sql_type
+from ....planner.model.text.logical_text import line_text
+from ....planner.model.text.quoting import in_quotes, to_sql_expr, to_sql_id, to_sql_type
 from ....planner.model.text.text import pretty
-from ..failures import failure, mismatch
-from ..grouping.aggregates import has_aggregate
+from ....planner.model.unsupported_functions import UNSUPPORTED_FUNCTIONS
+from ..failures import (
+    failure,
+    mismatch,
+    missing_group_by,
+    routine_not_found,
+    unresolved_routine,
+    unsupported_function,
+)
+from ..grouping.grouping_sets import has_aggregate
 from ..names.names import as_sql
+from ..windows.window_functions import WINDOW_FUNCTIONS
+
+
+def check_function_names(plan: LogicalPlan) -> None:
+    """Look up every function that the query names, wherever it stands.
+
+    Raises:
+        AnalysisError: UNRESOLVED_ROUTINE, or STATEPLAN_UNSUPPORTED_FUNCTION for one of Spark's.
+    """
+    for operator in plan.walk():
+        if isinstance(operator, UnresolvedWith):
+            for _, body in operator.definitions:
+                check_function_names(body)
+        for expression in operator.expressions:
+            for node in expression.collect(UnresolvedFunction):
+                if _is_known(node.name.lower()):
+                    continue
+                if isinstance(operator, Generate) and node is operator.generator:
+                    raise routine_not_found(node.name, operator.origin)
+                raise _unknown(node)
+
+
+_OF_TIMES = frozenset(
+    (
+        *("make_time", "to_time", "try_to_time", "time_trunc", "time_diff"),
+        *(
+            f"time_{way}_{unit}"
+            for way in ("from", "to")
+            for unit in ("seconds", "millis", "micros")
+        ),
+    )
+)
+
+
+def _unknown(function: UnresolvedFunction) -> AnalysisError:
+    if function.name.lower() in _OF_TIMES:
+        return unsupported_time()
+    if function.name.lower() in UNSUPPORTED_FUNCTIONS:
+        return unsupported_function(function.name, function.origin)
+    return unresolved_routine(function.name, function.origin)
+
+
+def _is_known(name: str) -> bool:
+    return name in WINDOW_FUNCTIONS or registry.find(name) is not None
+
+
+def trailing_comma(plan: LogicalPlan) -> AnalysisError | None:
+    """TRAILING_COMMA_IN_SELECT, which Spark looks for before all else."""
+    for operator in plan.walk():
+        match operator:
+            case Project(project_list=(_, *_, last)) | Aggregate(aggregates=(_, *_, last)):
+                column = _from_column(last)
+                if column is not None:
+                    return failure("TRAILING_COMMA_IN_SELECT", origin=column.origin)
+    return None
+
+
+def _from_column(item: Expression) -> UnresolvedAttribute | None:
+    """The column FROM that an entry gives another name, if it does."""
+    match item:
+        case Alias(child=UnresolvedAttribute(parts=(name,)) as column) if name.upper() == "FROM":
+            return column
+    return None
 
 
 def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
@@ -82,3 +172,100 @@ def misplaced_star(
             name = node.name if isinstance(node, Call) else type(node).__name__
             place, position = f"expression `{name.lower()}`", None
     return failure("INVALID_USAGE_OF_STAR_OR_REGEX", origin=position, elem="'*'", prettyName=place)
+
+
+def aggregate_shape(plan: LogicalPlan) -> AnalysisError | None:
+    """Aggregates of aggregates, and columns that are neither grouped nor aggregated."""
+    if not isinstance(plan, Aggregate):
+        return None
+    for item in plan.grouping:
+        if has_aggregate(item):
+            return _grouped_aggregate(item)
+    grouped = {canonical(item) for item in plan.grouping}
+    for expression in plan.aggregates:
+        error = _ungrouped(expression, grouped, plan)
+        if error is not None:
+            return error
+    return None
+
+
+def _grouped_aggregate(item: Expression) -> AnalysisError:
+    found = next(n for n in item.walk() if isinstance(n, AggregateExpression))
+    return failure("GROUP_BY_AGGREGATE", origin=item.origin, sqlExpr=as_sql(found))
+
+
+def _arguments_of_aggregate(node: AggregateExpression) -> AnalysisError | None:
+    inner = [n for a in node.children for n in a.collect(AggregateExpression)]
+    if inner:
+        return failure("NESTED_AGGREGATE_FUNCTION", origin=inner[0].origin)
+    random = next((a for a in node.function.children if not a.deterministic), None)
+    if random is None:
+        return None
+    return failure(
+        "AGGREGATE_FUNCTION_WITH_NONDETERMINISTIC_EXPRESSION",
+        origin=random.origin,
+        sqlExpr=to_sql_expr(node),
+    )
+
+
+def _ungrouped(
+    expression: Expression, grouped: set[Canonical], plan: Aggregate
+) -> AnalysisError | None:
+    if isinstance(expression, AggregateExpression):
+        return _arguments_of_aggregate(expression)
+    if canonical(expression) in grouped:
+        return None
+    if isinstance(expression, AttributeReference):
+        if not plan.grouping:
+            return missing_group_by(plan.origin)
+        name = pretty(expression)
+        return failure(
+            "MISSING_AGGREGATION",
+            hint=f"Add {name} to GROUP BY.",
+            expression=in_quotes(name),
+            expressionAnyValue=f'"any_value({name})"',
+        )
+    for child in expression.children:
+        error = _ungrouped(child, grouped, plan)
+        if error is not None:
+            return error
+    return None
+
+
+def missing_columns(plan: LogicalPlan) -> AnalysisError | None:
+    """MISSING_ATTRIBUTES, with those of the inputs that have the same name."""
+    ids = plan.missing_input
+    if not ids:
+        return None
+    missing = _once(a for a in _mentioned(plan) if a.expr_id in ids)
+    given = _once(a for child in plan.children for a in child.output)
+    names = {column.name.lower() for column in given}
+    alike = [column for column in missing if column.name.lower() in names]
+    operator: dict[str, Any] = {
+        "missingAttributes": _listed(missing),
+        "input": _listed(given),
+        "operator": f"!{line_text(plan)}",
+    }
+    if alike:
+        return failure(
+            "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_APPEAR_IN_OPERATION",
+            origin=plan.origin,
+            operation=_listed(alike),
+            **operator,
+        )
+    return failure(
+        "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT", origin=plan.origin, **operator
+    )
+
+
+def _mentioned(plan: LogicalPlan) -> Iterator[AttributeReference]:
+    for expression in plan.expressions:
+        yield from expression.collect(AttributeReference)
+
+
+def _once(columns: Iterable[AttributeReference]) -> list[AttributeReference]:
+    return list({column.expr_id: column for column in columns}.values())
+
+
+def _listed(columns: Iterable[AttributeReference]) -> str:
+    return ", ".join(f'"{column.name}"' for column in columns)

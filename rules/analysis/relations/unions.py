@@ -1,35 +1,119 @@
-"""UNION ALL: columns of different types meet at a common type, in every branch that lacks it."""
+"""UNION, EXCEPT and INTERSECT: columns and fields matched by name, types that meet."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
     Expression,
+    GetStructField,
+    LambdaFunction,
+    LambdaVariable,
     Literal,
     Origin,
+    lit,
 )
 from ....planner.model.functions.coercion import wider_type
+from ....planner.model.ids import fresh_id
 from ....planner.model.plans.logical import Project, Union
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.set_operations import SetOperation
-from ....planner.model.schemas.types import DataType
+from ....planner.model.schemas.types import ArrayType, DataType, StructField, StructType
 from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.tree import replace
-from ...common.duplicates import keep_tables_apart
+from ...common.fresh_ids import keep_apart, keep_tables_apart
 from ..context import Context
 from ..failures import failure
-from .joins import keep_apart
-from .merged_fields import conformed
+
+
+def conformed(
+    value: Expression, target: DataType, context: Context, *, allow_missing: bool
+) -> Expression:
+    """The value with the fields of another type, in that one's order; itself if it has them.
+
+    Raises:
+        AnalysisError: FIELD_NOT_FOUND where fields may not be missing.
+    """
+    source = value.data_type
+    if _alike(source, target, context):
+        return value
+    match source, target:
+        case StructType(), StructType():
+            return _rebuilt(value, source, target, context, allow_missing)
+        case ArrayType(), ArrayType():
+            number = fresh_id()
+            variable = LambdaVariable(
+                name=f"x_{number}",
+                type_=source.element_type,
+                is_nullable=source.contains_null,
+                expr_id=number,
+            )
+            wanted = target.element_type
+            body = conformed(variable, wanted, context, allow_missing=allow_missing)
+            if body is variable:
+                return value
+            function = LambdaFunction(body=body, parameters=(variable,))
+            return context.call("transform", value, function)
+        case _:
+            return value
+
+
+def _rebuilt(
+    value: Expression, source: StructType, target: StructType, context: Context, missing: bool
+) -> Expression:
+    fold = context.fold
+    ordinals = {fold(field.name): i for i, field in enumerate(source.fields)}
+    parts: list[Expression] = []
+    for wanted in target.fields:
+        ordinal = ordinals.pop(fold(wanted.name), None)
+        item: Expression
+        if ordinal is None:
+            if not missing:
+                raise _no_field(wanted, source)
+            item = Literal(value=None, type_=wanted.data_type)
+        else:
+            name = source.fields[ordinal].name
+            own = GetStructField(child=value, ordinal=ordinal, name=name)
+            item = conformed(own, wanted.data_type, context, allow_missing=missing)
+        parts += [lit(wanted.name), item]
+    for ordinal in ordinals.values():
+        name = source.fields[ordinal].name
+        parts += [lit(name), GetStructField(child=value, ordinal=ordinal, name=name)]
+    struct = context.call("named_struct", *parts)
+    if not value.nullable:
+        return struct
+    null = Literal(value=None, type_=struct.data_type)
+    return context.call("if", context.call("isnull", value), null, struct)
+
+
+def _no_field(wanted: StructField, source: StructType) -> AnalysisError:
+    names = ", ".join(to_sql_id(field.name) for field in source.fields)
+    return failure("FIELD_NOT_FOUND", fieldName=to_sql_id(wanted.name), fields=names)
+
+
+def _alike(one: DataType, other: DataType, context: Context) -> bool:
+    """Whether structs in them have fields of the same names, in the same order."""
+    match one, other:
+        case StructType(fields=left), StructType(fields=right):
+            return len(left) == len(right) and all(
+                context.fold(a.name) == context.fold(b.name)
+                and _alike(a.data_type, b.data_type, context)
+                for a, b in zip(left, right, strict=True)
+            )
+        case ArrayType(element_type=left_element), ArrayType(element_type=right_element):
+            return _alike(left_element, right_element, context)
+        case _:
+            return True
 
 
 def widen_union(plan: Union, context: Context) -> Union:
     """The union with a Project of casts over each branch that needs one.
 
     `Union [int], [bigint]` becomes `Union [Project [cast(a as bigint) AS a]], [bigint]`. Branches
-    that cannot meet stay as they are; the check at the end of analysis tells.
+    that cannot meet stay as they are: the check at the end of analysis refuses them.
     """
     if plan.by_name:
         plan = match_by_name(plan, context)
@@ -124,8 +208,8 @@ def _like(
     column: AttributeReference, other: AttributeReference, context: Context, allow_missing: bool
 ) -> AttributeReference | Alias:
     """The column, or where it holds structs of other fields than the other, one made like it."""
-    made = conformed(column, other.type_, context, allow_missing=allow_missing)
-    return column if made is column else Alias(child=made, name=column.name)
+    like = conformed(column, other.type_, context, allow_missing=allow_missing)
+    return column if like is column else Alias(child=like, name=column.name)
 
 
 def _missing(column: AttributeReference) -> Alias:
@@ -199,6 +283,6 @@ def _cast(
 ) -> Expression:
     if target is None or column.type_ == target:
         return column
-    # A value that cannot be cast is told with the union's place.
+    # The error for a value that cannot be cast names the union's place.
     cast = replace(context.cast(column, target), origin=origin)
     return Alias(child=cast, name=column.name)

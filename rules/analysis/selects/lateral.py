@@ -1,16 +1,8 @@
-"""Select lists that use their own aliases: `SELECT qty + 1 AS q, q * 2 AS r`.
-
-A name that no column has means an alias further left. What is used so is computed in a Project of
-its own below, one Project per step:
-
-    Project [q, r, (r + q) AS ...]
-    +- Project [*, q, (q * 2) AS r]
-       +- Project [*, (qty + 1) AS q]
-
-Over an aggregation the lowest Project reads grouping columns and aggregates only.
-"""
+"""Select lists that use their own aliases, and those of pipes."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from ....planner.model.expressions.core import (
     AggregateExpression,
@@ -22,18 +14,95 @@ from ....planner.model.expressions.core import (
     to_attribute,
 )
 from ....planner.model.expressions.equality import Canonical, canonical
-from ....planner.model.expressions.unresolved import UnresolvedAlias, UnresolvedAttribute
+from ....planner.model.expressions.unresolved import (
+    PipeExpression,
+    UnresolvedAlias,
+    UnresolvedAttribute,
+    UnresolvedPipeAggregateOrdinal,
+    UnresolvedStar,
+)
+from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.frozen import dataclass
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import STRING
 from ....planner.model.text.quoting import to_sql_expr, to_sql_id
-from ....planner.model.text.text import pretty
+from ....planner.model.text.text import plan_text, pretty
 from ....planner.model.tree import replace
 from ..expressions.expressions import Resolver
 from ..failures import failure
 from ..names.extraction import extract
-from .pipes import without_pipe
+
+Expressions = tuple[Expression, ...]
+Rewrite = Callable[[Expression], Expression]
+
+
+def without_pipe(item: Expression, shown: Rewrite | None = None) -> Expression:
+    """An entry of a select list with what its PipeExpression holds, once that is resolved.
+
+    Args:
+        item: the entry.
+        shown: what takes the place of a part in messages.
+
+    Raises:
+        AnalysisError: it aggregates where only AGGREGATE may, it does not in AGGREGATE, or it is a
+            star.
+    """
+    if not isinstance(item, Alias | UnresolvedAlias) or not isinstance(item.child, PipeExpression):
+        return item
+    pipe = item.child
+    if isinstance(pipe.child, UnresolvedStar):
+        raise failure(
+            "INVALID_USAGE_OF_STAR_OR_REGEX", elem="'*'", prettyName="expression `pipeexpression`"
+        )
+    if not pipe.child.resolved:
+        return item
+    function = _first_aggregate(pipe.child)
+    if pipe.aggregates and function is None:
+        is_column = isinstance(pipe.child, AttributeReference)
+        raise failure(
+            "PIPE_OPERATOR_AGGREGATE_EXPRESSION_CONTAINS_NO_AGGREGATE_FUNCTION",
+            origin=pipe.origin if is_column else pipe.child.origin,
+            expr=plan_text(pipe.child if shown is None else pipe.child.transform_up(shown)),
+        )
+    if function is not None and pipe.clause not in ("AGGREGATE", "SELECT"):
+        raise failure(
+            "PIPE_OPERATOR_CONTAINS_AGGREGATE_FUNCTION",
+            origin=function.origin,
+            expr=plan_text(function.function),
+            clause=pipe.clause,
+        )
+    return replace(item, child=pipe.child)
+
+
+def _first_aggregate(expression: Expression) -> AggregateExpression | None:
+    """The first aggregate function without OVER, from the top and the left."""
+    if isinstance(expression, AggregateExpression):
+        return expression
+    if isinstance(expression, WindowExpression):
+        return None
+    found = map(_first_aggregate, expression.children)
+    return next((function for function in found if function is not None), None)
+
+
+def with_positions(items: Expressions, columns: tuple[AttributeReference, ...]) -> Expressions:
+    """The entries with the input's columns in the place of their positions.
+
+    Raises:
+        AnalysisError: the input has no such position.
+    """
+
+    def column(item: Expression) -> Expression:
+        if not isinstance(item, UnresolvedPipeAggregateOrdinal):
+            return item
+        if 1 <= item.ordinal <= len(columns):
+            return columns[item.ordinal - 1]
+        raise failure(
+            "GROUP_BY_POS_OUT_OF_RANGE", origin=item.origin, index=item.ordinal, size=len(columns)
+        )
+
+    return tuple(map(column, items))
+
 
 Items = tuple[Expression, ...]
 
@@ -113,16 +182,16 @@ def _refer(expression: Expression, known: dict[str, list[Alias]], resolver: Reso
     name = to_sql_id(expression.parts[:1])
     if len(found) > 1:
         raise failure("AMBIGUOUS_LATERAL_COLUMN_ALIAS", name=name, n=len(found))
-    made = found[0].to_attribute()
+    column = found[0].to_attribute()
     result: Expression = LateralReference(
         name=f"lateralAliasReference({'.'.join(expression.parts)})",
-        alias=made.name,
-        type_=made.type_,
-        is_nullable=made.is_nullable,
-        expr_id=made.expr_id,
-        metadata=made.metadata,
+        alias=column.name,
+        type_=column.type_,
+        is_nullable=column.is_nullable,
+        expr_id=column.expr_id,
+        metadata=column.metadata,
     )
-    checked: Expression = made
+    checked: Expression = column
     for part in expression.parts[1:]:
         # A refusal calls the alias by its own name.
         checked = extract(checked, lit(part), resolver.context, expression.origin)
@@ -165,20 +234,20 @@ def _plain(expression: Expression) -> Expression:
 
 def _aggregate(plan: Aggregate) -> LogicalPlan:
     grouping = {canonical(e) for e in plan.grouping}
-    made: dict[Canonical, Expression] = {}
+    inputs: dict[Canonical, Expression] = {}
 
     def extract_inputs(expression: Expression) -> Expression:
         key = canonical(expression)
         grouped = key in grouping and not isinstance(expression, Alias)
         if grouped or isinstance(expression, AggregateExpression):
-            if key not in made:
+            if key not in inputs:
                 named = isinstance(expression, AttributeReference)
-                made[key] = (
+                inputs[key] = (
                     expression if named else Alias(child=expression, name=pretty(expression))
                 )
-            return to_attribute(made[key])
+            return to_attribute(inputs[key])
         return expression.map_children(extract_inputs)
 
     items = tuple(extract_inputs(item) for item in plan.aggregates)
-    inner = replace(plan, aggregates=tuple(made.values()))
+    inner = replace(plan, aggregates=tuple(inputs.values()))
     return expand_lateral(Project(project_list=items, child=inner, origin=plan.origin))

@@ -1,11 +1,8 @@
-"""HAVING and ORDER BY: names and aggregates that the select list does not have.
-
-Both see the select list's columns and, behind them, those of the input. What they need and the
-select list lacks is added to the operator below and dropped by a Project above.
-"""
+"""HAVING, ORDER BY and QUALIFY: names and aggregates that the select list does not have."""
 
 from __future__ import annotations
 
+from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
@@ -16,16 +13,17 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.unresolved import UnresolvedAttribute
-from ....planner.model.plans.logical import Aggregate, Distinct, Filter, Project
+from ....planner.model.expressions.windows import WindowExpression
+from ....planner.model.plans.logical import Aggregate, Distinct, Filter, Project, UnresolvedQualify
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.plans.relations import PipeOperator, SubqueryAlias
+from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
-from ..columns import Scope
-from ..context import Context
+from ..context import Context, Scope
 from ..expressions.expressions import Resolver
-from ..grouping.aggregates import has_aggregate
-from ..grouping.grouping_sets import is_grouping_call
+from ..failures import failure, missing_group_by
+from ..grouping.grouping_sets import has_aggregate, is_grouping_call
 from ..grouping.over_grouping_sets import (
     having_over_sets,
     is_aggregate_function,
@@ -33,6 +31,8 @@ from ..grouping.over_grouping_sets import (
     ordered_over_sets,
     without_sets,
 )
+from ..names.names import qualified
+from ..windows.over import extract_windows
 
 Expressions = tuple[Expression, ...]
 
@@ -52,25 +52,21 @@ def resolve_over(
     the child's columns lacks is an error, as everywhere but in ORDER BY.
     """
     aggregate = _aggregate_below(child)
+    above = Resolver(child.output, context, ambiguous=False, fields=fields)
     if any(e.exists(is_grouping_call) for e in expressions):
         refuse_without_sets(expressions, child, aggregate, context)
     behind = aggregate is not None and isinstance(child, Project)
     if behind and any(map(_has_aggregate_function, expressions)):
         # A HAVING that needs more than the select list gives has a Project above: ORDER BY then
         # finds grouping columns, but no aggregates, as in Spark.
-        resolver = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
-        return tuple(resolver.resolve(e) for e in expressions), child
-    if aggregate is not None and is_expanded(aggregate):
+        return tuple(map(above.resolve, expressions)), child
+    if aggregate is None:
+        resolved = tuple(map(above.resolve, expressions))
+    elif is_expanded(aggregate):
         over = having_over_sets if input_first else ordered_over_sets
         resolved = over(expressions, child.output, aggregate, context)
-    elif aggregate is not None:
-        cut = _is_cut(child)
-        resolved = _over_aggregate(
-            expressions, child.output, aggregate, context, input_first, cut, fields
-        )
     else:
-        resolver = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
-        resolved = tuple(resolver.resolve(e) for e in expressions)
+        resolved = _over_aggregate(expressions, above, aggregate, input_first, _is_cut(child))
     if all(e.resolved and _is_covered(e, child) for e in resolved):
         return resolved, child
     added, below = _add_missing(resolved, child, context)
@@ -83,8 +79,7 @@ def resolve_over(
     if aggregate is not None and aggregate is _under_filters(child):
         return _as_far_as_possible(expressions, resolved, child, aggregate, context, input_first)
     # What lies below cannot be reached from here: such names stay unresolved.
-    resolver = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
-    return tuple(resolver.resolve(e) for e in expressions), child
+    return tuple(map(above.resolve, expressions)), child
 
 
 def resolve_where(
@@ -118,8 +113,8 @@ def _as_far_as_possible(
     If the input has the names at all, the aggregation gives what is aggregated, as for a condition
     that could be resolved: Spark proposes these columns, too.
     """
-    above = Resolver(context.scope(child.output), context, ambiguous=False, fields=fields)
-    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False, fields=False)
+    above = Resolver(child.output, context, ambiguous=False, fields=fields)
+    below = Resolver(aggregate.child.output, context, ambiguous=False, fields=False)
     known = all(_is_known(e, above.scope, below.scope) for e in expressions)
     if not is_expanded(aggregate):
 
@@ -185,17 +180,11 @@ def _is_covered(expression: Expression, plan: LogicalPlan) -> bool:
 
 
 def _over_aggregate(
-    expressions: Expressions,
-    output: tuple[AttributeReference, ...],
-    aggregate: Aggregate,
-    context: Context,
-    input_first: bool,
-    cut: bool,
-    fields: bool,
+    expressions: Expressions, above: Resolver, aggregate: Aggregate, input_first: bool, cut: bool
 ) -> Expressions:
-    # Columns that HAVING added are cut off: an aggregate function has nothing to stand on there.
-    above = Resolver(context.scope(output), context, ambiguous=False, fields=fields)
-    below = Resolver(context.scope(aggregate.child.output), context, ambiguous=False, fields=False)
+    """`cut`: columns that HAVING added are cut off, so that no aggregate function finds any."""
+    context = above.context
+    below = Resolver(aggregate.child.output, context, ambiguous=False, fields=False)
     grouping = {canonical(e) for e in aggregate.grouping}
 
     def resolve(expression: Expression) -> Expression:
@@ -233,10 +222,11 @@ def _add_missing(
         return _extend_aggregate(expressions, plan)
     if isinstance(plan, Distinct | SubqueryAlias | PipeOperator) or not isinstance(plan, UnaryNode):
         return expressions, plan
-    resolver = Resolver(context.scope(plan.child.output), context, ambiguous=False, fields=False)
+    resolver = Resolver(plan.child.output, context, ambiguous=False, fields=False)
     resolved = tuple(resolver.resolve(e) for e in expressions)
     new, child = resolved, plan.child
-    if not all(e.resolved and _is_covered_by(e, plan, plan.child) for e in resolved):
+    covered = plan.output_ids | plan.child.output_ids
+    if not all(e.resolved and e.references <= covered and not has_aggregate(e) for e in resolved):
         new, child = _add_missing(resolved, plan.child, context)
     if not isinstance(plan, Project):
         return new, plan if child is plan.child else replace(plan, child=child)
@@ -245,11 +235,6 @@ def _add_missing(
     if not wanted:
         return new, plan if child is plan.child else replace(plan, child=child)
     return new, replace(plan, project_list=(*plan.project_list, *wanted), child=child)
-
-
-def _is_covered_by(expression: Expression, plan: LogicalPlan, below: LogicalPlan) -> bool:
-    covered = plan.output_ids | below.output_ids
-    return expression.references <= covered and not has_aggregate(expression)
 
 
 def _columns(
@@ -313,3 +298,55 @@ def restored(plan: LogicalPlan, before: LogicalPlan) -> LogicalPlan:
     if len(plan.output) == len(before.output):
         return plan
     return Project(project_list=before.output, child=plan)
+
+
+def resolve_qualify(plan: UnresolvedQualify, child: LogicalPlan, context: Context) -> LogicalPlan:
+    """`QUALIFY rank() OVER (..) = 1`: a Filter over a column that holds the function's value.
+
+    The condition sees the select list's columns and, behind them, those of the input.
+
+    Raises:
+        AnalysisError: neither the condition nor the select list has a function with OVER, or the
+            condition has an aggregate function without.
+    """
+    _refuse_aggregates(plan)
+    (condition,), below = resolve_over((plan.condition,), child, context)
+    if not condition.resolved:
+        return replace(plan, condition=condition, child=below)
+    columns: list[Alias] = []
+
+    def computed(node: Expression) -> Expression:
+        if not isinstance(node, WindowExpression):
+            return node.map_children(computed)
+        columns.append(Alias(child=node, name=pretty(qualified(node))))
+        return columns[-1].to_attribute()
+
+    condition = computed(condition)
+    if columns:
+        items = (*below.output, *columns)
+        below = extract_windows(Project(project_list=items, child=below, origin=plan.origin))
+    elif not plan.listed:
+        raise failure("QUALIFY_REQUIRES_WINDOW_FUNCTION")
+    return restored(Filter(condition=condition, child=below, origin=plan.origin), child)
+
+
+def _refuse_aggregates(plan: UnresolvedQualify) -> None:
+    def visit(node: Expression, argument: bool) -> None:
+        if is_aggregate_function(node):
+            raise missing_group_by(plan.origin) if argument else _not_allowed(node)
+        if not isinstance(node, WindowExpression):
+            for child in node.children:
+                visit(child, argument)
+            return
+        for child in node.children:
+            # The function with OVER itself may aggregate; what it is over may not.
+            for part in child.children if child is node.function else (child,):
+                visit(part, True)
+
+    visit(plan.condition, False)
+
+
+def _not_allowed(function: Expression) -> AnalysisError:
+    return failure(
+        "QUALIFY_AGGREGATE_NOT_ALLOWED", origin=function.origin, aggregateExpr=to_sql_expr(function)
+    )

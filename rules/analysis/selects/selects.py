@@ -30,30 +30,36 @@ from ....planner.model.tree import replace
 from ..context import Context
 from ..expressions.expressions import Resolver
 from ..failures import failure
-from ..grouping.aggregates import has_aggregate, resolve_grouping, with_ordinals
 from ..grouping.grouping_sets import (
     expand_grouping_sets,
     grouping_id,
+    has_aggregate,
+    resolve_grouping,
     sets_of,
     with_grouping_functions,
+    with_ordinals,
 )
 from ..names.names import named
 from ..names.stars import expand_star
 from ..windows.over import extract_windows
 from ..windows.time_windows import expand_windows
-from .lateral import expand_lateral, refer_to_aliases
-from .pipes import with_positions, without_pipe
+from .lateral import expand_lateral, refer_to_aliases, with_positions, without_pipe
 
 
 def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> LogicalPlan:
     """SELECT without GROUP BY: a Project, or an Aggregate if aggregate functions stand in it."""
-    items, child, plan = _select_list(plan, plan.project_list, child, context)
+    items = resolve_items(plan.project_list, Resolver(child.output, context))
+    draft, child = _over_windows(replace(plan, project_list=items, child=child), child, context)
+    assert isinstance(draft, Project)
+    items = refer_to_aliases(draft.project_list, Resolver(child.output, context))
     if any(has_aggregate(item) for item in items):
 
         def aggregate(items: tuple[Expression, ...]) -> LogicalPlan:
             named_items = tuple(named(item) for item in items)
-            made = Aggregate(grouping=(), aggregates=named_items, child=child, origin=plan.origin)
-            return extract_windows(expand_lateral(made))
+            aggregated = Aggregate(
+                grouping=(), aggregates=named_items, child=child, origin=plan.origin
+            )
+            return extract_windows(expand_lateral(aggregated))
 
         return _below_generators(items, aggregate, context)
     items, child = _generators(items, child, context)
@@ -63,7 +69,7 @@ def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> Logi
 
 def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> LogicalPlan:
     """SELECT with GROUP BY."""
-    resolver = Resolver(context.scope(child.output), context)
+    resolver = Resolver(child.output, context)
     written = with_ordinals(plan.grouping, context.conf.flag("spark.sql.groupByOrdinal"))
     _refuse_star_with_positions(plan.aggregates, written)
     grouping = tuple(resolver.resolve(item) for item in written)
@@ -74,7 +80,7 @@ def resolve_aggregate(plan: Aggregate, child: LogicalPlan, context: Context) -> 
     draft = Aggregate(grouping=grouping, aggregates=items, child=child, origin=plan.origin)
     over, child = _over_windows(draft, child, context)
     assert isinstance(over, Aggregate)
-    resolver = Resolver(context.scope(child.output), context)
+    resolver = Resolver(child.output, context)
 
     def aggregate(items: tuple[Expression, ...]) -> LogicalPlan:
         resolved = resolve_grouping(replace(over, aggregates=items), context)
@@ -94,16 +100,6 @@ def _refuse_star_with_positions(
         raise failure("STAR_GROUP_BY_POS")
 
 
-def _select_list(
-    plan: Project, items: tuple[Expression, ...], child: LogicalPlan, context: Context
-) -> tuple[tuple[Expression, ...], LogicalPlan, Project]:
-    items = resolve_items(items, Resolver(context.scope(child.output), context))
-    draft, child = _over_windows(replace(plan, project_list=items, child=child), child, context)
-    assert isinstance(draft, Project)
-    resolver = Resolver(context.scope(child.output), context)
-    return refer_to_aliases(draft.project_list, resolver), child, plan
-
-
 def _over_windows(
     draft: LogicalPlan, child: LogicalPlan, context: Context
 ) -> tuple[LogicalPlan, LogicalPlan]:
@@ -113,7 +109,7 @@ def _over_windows(
         if below is child:
             return draft, child
         child = below
-        resolver = Resolver(context.scope(child.output), context)
+        resolver = Resolver(child.output, context)
         match expanded:
             case Aggregate(grouping=grouping, aggregates=items):
                 draft = replace(
@@ -166,19 +162,19 @@ def _generators(
         isinstance(item, MultiAlias) for item in items
     ):
         return items, child
-    made: list[Expression] = []
+    spread: list[Expression] = []
     for item in items:
         generator = _generator_of(item)
         if not isinstance(generator, Call) or not is_generator(generator):
             if isinstance(item, MultiAlias) and generator.resolved:
                 raise not_several_columns(item)
-            made.append(item)
+            spread.append(item)
             continue
         names = _names(item)
         generate = generate_node(generator, names, child, outer=False, alias=None)
         child = generate
-        made.extend(generate.generated)
-    return tuple(made), child
+        spread.extend(generate.generated)
+    return tuple(spread), child
 
 
 def _below_generators(
@@ -217,16 +213,16 @@ def _below_generators(
     child = aggregate(tuple(below))
     if not child.resolved:
         return child
-    made: list[Expression] = []
+    results: list[Expression] = []
     for place in above:
         if isinstance(place, int):
-            made.append(child.output[place])
+            results.append(child.output[place])
         else:
             item, call, parts = place
             columns = (child.output[p] if isinstance(p, int) else p for p in parts)
             new = replace(call, arguments=tuple(columns))
-            made.append(new if item is call else replace(item, child=new))  # type: ignore[call-arg]
-    generated, child = _generators(tuple(made), child, context)
+            results.append(new if item is call else replace(item, child=new))  # type: ignore[call-arg]
+    generated, child = _generators(tuple(results), child, context)
     return Project(project_list=tuple(map(named, generated)), child=child)
 
 

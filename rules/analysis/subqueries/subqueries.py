@@ -13,21 +13,32 @@ from ....planner.model.expressions.subqueries import (
     Exists,
     InSubquery,
     ListQuery,
+    OuterReference,
     ScalarSubquery,
     SubqueryExpression,
+    is_outer,
     subqueries_in,
 )
 from ....planner.model.frozen import dataclass
 from ....planner.model.functions.coercion import wider_type
-from ....planner.model.plans.logical import Aggregate, Filter, Join, Project, UnresolvedHaving
+from ....planner.model.plans.logical import (
+    Aggregate,
+    Filter,
+    Generate,
+    Join,
+    Project,
+    UnresolvedHaving,
+)
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.relations import OneRowRelation, PipeOperator
 from ....planner.model.schemas.types import DataType, same_type
 from ....planner.model.text.logical_text import tree_text
-from ....planner.model.text.quoting import to_sql_expr
+from ....planner.model.text.quoting import to_sql_expr, to_sql_id
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
+from ...common.trees import walk_up
 from ..context import Context
-from ..failures import Invalid, failure, mismatch
+from ..failures import Invalid, failure, invalid, mismatch
 from ..names.names import qualified
 
 
@@ -42,13 +53,13 @@ def coerce_in_subquery(test: InSubquery, context: Context) -> InSubquery:
     assert isinstance(query, ListQuery)
     columns = query.plan.output
     if len(columns) != len(test.values):
-        return _invalid(test, _length_mismatch(test, columns))
+        return invalid(InvalidInSubquery, test, _length_mismatch(test, columns))
     pairs = list(zip(test.values, columns, strict=True))
     if all(same_type(value.data_type, column.type_) for value, column in pairs):
         return test
     common = [wider_type(v.data_type, c.type_, context.conf) for v, c in pairs]
     if any(kind is None for kind in common):
-        return _invalid(test, _type_mismatch(test, columns))
+        return invalid(InvalidInSubquery, test, _type_mismatch(test, columns))
     kinds = [kind for kind in common if kind is not None]
     values = tuple(_cast(v, k, context) for v, k in zip(test.values, kinds, strict=True))
     items: list[Expression] = []
@@ -63,10 +74,6 @@ def _cast(expression: Expression, kind: DataType, context: Context) -> Expressio
     if same_type(expression.data_type, kind):
         return expression
     return context.cast(expression, kind)
-
-
-def _invalid(test: InSubquery, error: AnalysisError) -> InvalidInSubquery:
-    return InvalidInSubquery(values=test.values, query=test.query, origin=test.origin, error=error)
 
 
 def _length_mismatch(test: InSubquery, columns: tuple[AttributeReference, ...]) -> AnalysisError:
@@ -123,7 +130,11 @@ def misplaced_subqueries(plan: LogicalPlan) -> AnalysisError | None:
         for subquery in subqueries_in(expression):
             if isinstance(subquery, ScalarSubquery):
                 if subquery.correlated and not isinstance(plan, _TAKE_VALUES):
-                    return _misplaced_value(plan)
+                    return failure(
+                        "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY",
+                        origin=plan.origin,
+                        treeNode=f"{tree_text(plan)}\n",
+                    )
                 if isinstance(plan, Aggregate) and subquery.correlated:
                     error = _ungrouped(subquery, expression, plan)
                     if error is not None:
@@ -137,14 +148,6 @@ def misplaced_subqueries(plan: LogicalPlan) -> AnalysisError | None:
                     treeNode=f"{tree_text(plan)}\n",
                 )
     return None
-
-
-def _misplaced_value(plan: LogicalPlan) -> AnalysisError:
-    return failure(
-        "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.UNSUPPORTED_CORRELATED_SCALAR_SUBQUERY",
-        origin=plan.origin,
-        treeNode=f"{tree_text(plan)}\n",
-    )
 
 
 def _ungrouped(
@@ -171,3 +174,76 @@ def scalar_columns(subquery: SubqueryExpression) -> AnalysisError | None:
         origin=subquery.origin,
         number=len(subquery.plan.output),
     )
+
+
+_HOSTS = (Filter, Project, Join)
+_MIXED = "AGGREGATE_FUNCTION_MIXED_OUTER_LOCAL_REFERENCES"
+
+
+def misplaced_outer_references(subquery: SubqueryExpression) -> AnalysisError | None:
+    """Outer columns in operators that cannot be made part of a join, children before parents."""
+    if not subquery.correlated:
+        return None
+    for operator in walk_up(subquery.plan):
+        error = _mixed_aggregates(operator) or _outside_of_filters(operator)
+        if error is not None:
+            return error
+    return _behind_pipes(subquery.plan)
+
+
+def _behind_pipes(plan: LogicalPlan) -> AnalysisError | None:
+    """Outer columns below the end of a pipe operator, which Spark takes for any other operator."""
+    for end in walk_up(plan):
+        if not isinstance(end, PipeOperator):
+            continue
+        for operator in walk_up(end.child):
+            if any(is_outer(e) for e in operator.expressions):
+                location = "ACCESSING_OUTER_QUERY_COLUMN_IS_NOT_ALLOWED"
+                return failure(
+                    f"UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.{location}",
+                    origin=operator.origin,
+                    treeNode=f"{tree_text(operator)}\n",
+                )
+    return None
+
+
+def _mixed_aggregates(operator: LogicalPlan) -> AnalysisError | None:
+    for expression in operator.expressions:
+        for function in expression.collect(AggregateExpression):
+            whole: Expression = function
+            if is_outer(function) and function.references:
+                return failure(
+                    f"UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.{_MIXED}",
+                    origin=function.function.origin,
+                    function=pretty(whole.map_children(qualified)),
+                )
+    return None
+
+
+def _outside_of_filters(operator: LogicalPlan) -> AnalysisError | None:
+    if isinstance(operator, _HOSTS):
+        return None
+    if isinstance(operator, Generate) and isinstance(operator.child, OneRowRelation):
+        return None
+    found = [e for e in operator.expressions if is_outer(e)]
+    if not found:
+        return None
+    listed = ",".join(f'"{_sql(_stripped(e))}"' for e in found)
+    return failure(
+        "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.CORRELATED_REFERENCE",
+        origin=operator.origin,
+        sqlExprs=listed,
+    )
+
+
+def _stripped(expression: Expression) -> Expression:
+    return expression.transform_up(lambda e: e.column if isinstance(e, OuterReference) else e)
+
+
+def _sql(expression: Expression) -> str:
+    match expression:
+        case Alias(child=child, name=name):
+            plain = name.isidentifier()
+            return f"{pretty(child)} AS {name if plain else to_sql_id(name)}"
+        case _:
+            return pretty(expression)

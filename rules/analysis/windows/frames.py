@@ -84,31 +84,22 @@ def _type(bound: str) -> str | None:
 def _bounds(
     kind: str, lower: str, upper: str, frame: str, origin: Origin | None
 ) -> AnalysisError | None:
+    def refused(case: str, **parameters: str) -> AnalysisError:
+        return mismatch(case, frame, origin, **parameters)
+
     if lower == "UNBOUNDED FOLLOWING" or upper == "UNBOUNDED PRECEDING":
-        return mismatch(
-            "SPECIFIED_WINDOW_FRAME_INVALID_BOUND",
-            frame,
-            origin,
-            upper=in_quotes(upper),
-            lower=in_quotes(lower),
+        return refused(
+            "SPECIFIED_WINDOW_FRAME_INVALID_BOUND", upper=in_quotes(upper), lower=in_quotes(lower)
         )
     types = _type(lower), _type(upper)
     if kind == "ROWS":
         for name, found in zip(("lower", "upper"), types, strict=True):
             if found is not None and found != "INT":
-                return mismatch(
-                    "SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE",
-                    frame,
-                    origin,
-                    location=name,
-                    exprType=in_quotes(found),
-                    expectedType='"INT"',
-                )
+                kinds = {"exprType": in_quotes(found), "expectedType": '"INT"'}
+                return refused("SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE", location=name, **kinds)
     if None not in types and types[0] != types[1]:
-        return mismatch(
+        return refused(
             "SPECIFIED_WINDOW_FRAME_DIFF_TYPES",
-            frame,
-            origin,
             lower=in_quotes(_value_text(lower)),
             upper=in_quotes(_value_text(upper)),
             lowerType=in_quotes(str(types[0])),
@@ -116,12 +107,7 @@ def _bounds(
         )
     places = _place(lower), _place(upper)
     if places[0] is not None and places[1] is not None and places[0] > places[1]:
-        return mismatch(
-            "SPECIFIED_WINDOW_FRAME_WRONG_COMPARISON",
-            frame,
-            origin,
-            comparison="less than or equal",
-        )
+        return refused("SPECIFIED_WINDOW_FRAME_WRONG_COMPARISON", comparison="less than or equal")
     return None
 
 
@@ -176,4 +162,4 @@ def _fits(key: Expression, kind: str) -> bool:
         case NumericType():
             return not kind.startswith("INTERVAL")
         case _:
-            return True  # what else cannot be ordered so is told otherwise
+            return True  # another check refuses what cannot be ordered so

@@ -133,7 +133,7 @@ class _Parts:
     inputs: list[Expression] = field(default_factory=list)
     known: dict[Canonical, AttributeReference] = field(default_factory=dict)
     windows: list[Alias] = field(default_factory=list)
-    made: int = 0
+    computed: int = 0
     named: int = 0
 
     def keep(self, item: Expression) -> AttributeReference:
@@ -144,8 +144,8 @@ class _Parts:
         key = canonical(item)
         if key not in self.known:
             if not isinstance(item, AttributeReference | Alias):
-                item = Alias(child=item, name=f"_w{self.made}")
-            self.made += 1
+                item = Alias(child=item, name=f"_w{self.computed}")
+            self.computed += 1
             self.inputs.append(item)
             self.known[key] = to_attribute(item)
         return self.known[key]

@@ -39,6 +39,7 @@ from ....planner.model.schemas.types import LONG, STRING, DataType, StringType, 
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ...optimization.expressions.simplify import simplify
+from ...optimization.support.calls import call
 from ..context import Context
 from ..failures import InvalidSessionWindow, InvalidTimeWindow, failure
 from .window_functions import check_session_window, is_window
@@ -129,14 +130,14 @@ def _expand_window_times(
 
     plan = plan.transform_expressions(over_time)
     times = [w for w in _distinct(plan.expressions, WindowTime) if w.window.resolved]
-    made: list[Expression] = []
+    columns: list[Expression] = []
     for time in times:
         if not is_window(time.window.data_type):
             continue
         alias = _window_time(time)
-        made.append(alias)
+        columns.append(alias)
         plan = _replaced(plan, time, alias.to_attribute())
-    if made:
+    if columns:
 
         def checked(expression: Expression) -> Expression:
             match expression:
@@ -145,7 +146,7 @@ def _expand_window_times(
             return expression
 
         plan = plan.transform_expressions(checked)  # their times have a type only now
-        child = Project(project_list=(*made, *child.output), child=child)
+        child = Project(project_list=(*columns, *child.output), child=child)
     return plan, child
 
 
@@ -155,7 +156,7 @@ def _window_time(time: WindowTime) -> Alias:
     assert isinstance(kind, StructType)
     end_type = kind.fields[1].data_type
     end = _convert(GetStructField(child=window, ordinal=1, name="end"), end_type, LONG)
-    last = _minus(end, Literal(value=1, type_=LONG))
+    last = call("-", end, Literal(value=1, type_=LONG))
     return Alias(
         child=_convert(last, LONG, end_type),
         name=pretty(time),
@@ -174,33 +175,25 @@ def _convert(child: Expression, from_type: DataType, to_type: DataType) -> Expre
     return PreciseTimestampConversion(child=child, from_type=from_type, to_type=to_type)
 
 
-def _arithmetic(name: str, left: Expression, right: Expression) -> Call:
-    # Windows near the ends of time wrap around instead of failing.
-    return Call(name=name, arguments=(left, right), ansi=False)
-
-
-def _minus(left: Expression, right: Expression) -> Call:
-    return _arithmetic("-", left, right)
-
-
-def _plus(left: Expression, right: Expression) -> Call:
-    return _arithmetic("+", left, right)
-
-
 def _micros(value: int) -> Literal:
     return Literal(value=value, type_=LONG)
 
 
 def _bounds(window: TimeWindow, index: int, context: Context) -> Expression:
-    """The struct of the `index`-th last window that the time lies in."""
+    """The struct of the `index`-th last window that the time lies in.
+
+    Without ANSI mode: windows near the ends of time wrap around instead of failing.
+    """
     kind = window.time.data_type
     time = _convert(window.time, kind, LONG)
     slide = _micros(window.slide)
-    beyond = _arithmetic("%", _minus(time, _micros(window.start)), slide)
-    is_negative = Call(name="<", arguments=(beyond, context.cast(lit(0), LONG)))
-    since = CaseWhen(conditions=(is_negative,), values=(_plus(beyond, slide),), otherwise=beyond)
-    start = _minus(_minus(time, since), _micros(index * window.slide))
-    end = _plus(start, _micros(window.size))
+    beyond = call("%", call("-", time, _micros(window.start)), slide)
+    is_negative = call("<", beyond, context.cast(lit(0), LONG))
+    since = CaseWhen(
+        conditions=(is_negative,), values=(call("+", beyond, slide),), otherwise=beyond
+    )
+    start = call("-", call("-", time, since), _micros(index * window.slide))
+    end = call("+", start, _micros(window.size))
     return _struct(
         (known_nullable(_convert(start, LONG, kind)), known_nullable(_convert(end, LONG, kind)))
     )
@@ -208,17 +201,13 @@ def _bounds(window: TimeWindow, index: int, context: Context) -> Expression:
 
 def known_nullable(child: Expression) -> Call:
     """The child, taken as one that may be null."""
-    return Call(name="knownnullable", arguments=(child,))
+    return call("knownnullable", child)
 
 
 def _struct(bounds: tuple[Expression, Expression]) -> Call:
     names = (Literal(value=n, type_=STRING) for n in ("start", "end"))
     pairs = [part for pair in zip(names, bounds, strict=True) for part in pair]
-    return Call(name="named_struct", arguments=tuple(pairs))
-
-
-def _is_not_null(child: Expression) -> Call:
-    return Call(name="isnotnull", arguments=(child,))
+    return call("named_struct", *pairs)
 
 
 # --------------------------------------------------------------------------------- time windows
@@ -232,7 +221,7 @@ def _time_window(
         alias = Alias(
             child=_bounds(window, 0, context), name=WINDOW_NAME, explicit_metadata=metadata
         )
-        filtered = Filter(condition=_is_not_null(window.time), child=child)
+        filtered = Filter(condition=call("isnotnull", window.time), child=child)
         column = alias.to_attribute()
         return column, Project(project_list=(alias, *child.output), child=filtered)
     overlapping = -(-window.size // window.slide)
@@ -249,16 +238,10 @@ def _time_window(
 def _in_window(window: TimeWindow, column: AttributeReference) -> Expression:
     # With a slide that divides the size every window of the Expand holds the time.
     if window.size % window.slide == 0:
-        return _is_not_null(window.time)
+        return call("isnotnull", window.time)
     start = GetStructField(child=column, ordinal=0, name="start")
     end = GetStructField(child=column, ordinal=1, name="end")
-    return Call(
-        name="and",
-        arguments=(
-            Call(name=">=", arguments=(window.time, start)),
-            Call(name="<", arguments=(window.time, end)),
-        ),
-    )
+    return call("and", call(">=", window.time, start), call("<", window.time, end))
 
 
 # ------------------------------------------------------------------------------------- sessions
@@ -278,12 +261,11 @@ def _session_window(
         explicit_metadata=Metadata(delay_ms=_delay(time), window="session"),
     )
     column = alias.to_attribute()
-    condition: Expression = _is_not_null(time)
+    condition: Expression = call("isnotnull", time)
     if not _is_positive_constant(window.gap):
         ends = GetStructField(child=column, ordinal=1, name="end")
         starts = GetStructField(child=column, ordinal=0, name="start")
-        positive = Call(name=">", arguments=(ends, starts))
-        condition = Call(name="and", arguments=(condition, positive))
+        condition = call("and", condition, call(">", ends, starts))
     projected = Project(project_list=(alias, *child.output), child=child)
     return column, Filter(condition=condition, child=projected)
 
@@ -298,7 +280,7 @@ def _is_positive_constant(gap: Expression) -> bool:
         return False
     try:
         value = parse_interval(gap.value) if isinstance(gap.value, str) else gap.value
-    except AnalysisError:  # told when the query runs, as Spark does
+    except AnalysisError:  # raised when the query runs, as Spark does
         return False
     assert isinstance(value, tuple)
     months, days, micros = value

@@ -36,6 +36,7 @@ from ..failures import (
     InvalidTimeWindow,
     InvalidWindowTime,
     failure,
+    invalid,
     located,
     mismatch,
     wrong_argument_count,
@@ -114,9 +115,7 @@ def is_window(data_type: DataType) -> bool:
 
 def check_time_window(window: TimeWindow, context: Context) -> TimeWindow:
     """The window over a timestamp: dates and texts are cast; wrong ones keep their error."""
-    if isinstance(window, InvalidTimeWindow):
-        return window
-    if not window.time.resolved:
+    if isinstance(window, InvalidTimeWindow) or not window.time.resolved:
         return window
     window = replace(window, time=_as_time(window.time, context))
     if not _is_time(window.time.data_type):
@@ -130,26 +129,22 @@ def check_time_window(window: TimeWindow, context: Context) -> TimeWindow:
                 valueRange="(0, 9223372036854775807]",
                 currentValue=f"{value}L",
             )
-    if window.slide > window.size:
-        return _invalid(
-            window,
-            "PARAMETER_CONSTRAINT_VIOLATION",
-            leftExprName=to_sql_id("slide_duration"),
-            leftExprValue=f"{window.slide}L",
-            constraint="<=",
-            rightExprName=to_sql_id("window_duration"),
-            rightExprValue=f"{window.size}L",
-        )
-    if abs(window.start) >= window.slide:
-        return _invalid(
-            window,
-            "PARAMETER_CONSTRAINT_VIOLATION",
-            leftExprName=to_sql_id("abs(start_time)"),
-            leftExprValue=f"{abs(window.start)}L",
-            constraint="<",
-            rightExprName=to_sql_id("slide_duration"),
-            rightExprValue=f"{window.slide}L",
-        )
+    slide, size = ("slide_duration", window.slide), ("window_duration", window.size)
+    start = ("abs(start_time)", abs(window.start))
+    for fits, left, constraint, right in (
+        (window.slide <= window.size, slide, "<=", size),
+        (abs(window.start) < window.slide, start, "<", slide),
+    ):
+        if not fits:
+            return _invalid(
+                window,
+                "PARAMETER_CONSTRAINT_VIOLATION",
+                leftExprName=to_sql_id(left[0]),
+                leftExprValue=f"{left[1]}L",
+                constraint=constraint,
+                rightExprName=to_sql_id(right[0]),
+                rightExprValue=f"{right[1]}L",
+            )
     return window
 
 
@@ -166,14 +161,7 @@ def _is_time(data_type: DataType) -> bool:
 def _invalid(window: TimeWindow, kind: str, /, **parameters: Any) -> InvalidTimeWindow:
     sql = f"window({plain_text(window.time)}, {window.size}, {window.slide}, {window.start})"
     error = mismatch(kind, sql, window.origin, **parameters)
-    return InvalidTimeWindow(
-        time=window.time,
-        size=window.size,
-        slide=window.slide,
-        start=window.start,
-        origin=window.origin,
-        error=error,
-    )
+    return invalid(InvalidTimeWindow, window, error)
 
 
 def check_session_window(window: SessionWindow, context: Context) -> SessionWindow:
@@ -193,7 +181,7 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
     if not _is_time(time.data_type):
         sql = f"sessionwindow({plain_text(time)}, {plain_text(gap)})"
         error = mismatch("UNEXPECTED_INPUT_TYPE", sql, window.origin, **_wrong_time(time))
-        return InvalidSessionWindow(time=time, gap=window.gap, origin=window.origin, error=error)
+        return invalid(InvalidSessionWindow, replace(window, time=time), error)
     if time is window.time and gap is window.gap:
         return window
     return replace(window, time=time, gap=gap)
@@ -213,7 +201,7 @@ def check_window_time(time: WindowTime) -> WindowTime:
         inputSql=to_sql_expr(window),
         inputType=to_sql_type(window.data_type),
     )
-    return InvalidWindowTime(window=window, origin=time.origin, error=error)
+    return invalid(InvalidWindowTime, time, error)
 
 
 def _wrong_time(time: Expression) -> dict[str, str]:

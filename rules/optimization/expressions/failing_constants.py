@@ -44,7 +44,8 @@ def refuse_failing_constants(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
             CAST_INVALID_INPUT or CAST_OVERFLOW, in Spark's words.
     """
     if conf.ansi:
-        _refuse_in(plan)
+        for expression in (e for node in plan.walk() for e in node.expressions):
+            refuse_failing(expression)
     return plan
 
 
@@ -56,14 +57,6 @@ def refuse_failing(constant: Expression) -> None:
     """
     if not _is_fine(constant):
         _refuse(constant, None)
-
-
-def _refuse_in(plan: LogicalPlan) -> None:
-    for expression in plan.expressions:
-        if not _is_fine(expression):
-            _refuse(expression, None)
-    for child in plan.children:
-        _refuse_in(child)
 
 
 @remembered
@@ -88,16 +81,17 @@ def _refuse(expression: Expression, around: Origin | None) -> None:
         if not _is_fine(child):
             _refuse(child, origin)
     error = expression.spec.ansi_error if isinstance(expression, Call) else None
-    if isinstance(expression, Call) and error in _DIVISIONS and expression.ansi:
-        _check_division(expression, origin)
-    elif isinstance(expression, Call) and error == "ARITHMETIC_OVERFLOW" and expression.ansi:
-        _check_sum(expression, origin)
-    elif isinstance(expression, Cast) and expression.mode == "ANSI":
-        _check_cast(expression, origin)
-    elif isinstance(expression, Call) and expression.name in ("get_array_item", "element_at"):
-        _check_index(expression, origin)
-    elif isinstance(expression, Call) and expression.name == "divide_interval":
-        _check_interval(expression, origin)
+    match expression:
+        case Call(ansi=True) if error in _DIVISIONS:
+            _check_division(expression, origin)
+        case Call(ansi=True) if error == "ARITHMETIC_OVERFLOW":
+            _check_sum(expression, origin)
+        case Cast(mode="ANSI"):
+            _check_cast(expression, origin)
+        case Call(name="get_array_item" | "element_at"):
+            _check_index(expression, origin)
+        case Call(name="divide_interval"):
+            _check_interval(expression, origin)
 
 
 def _check_division(division: Call, origin: Origin | None) -> None:
@@ -106,12 +100,8 @@ def _check_division(division: Call, origin: Origin | None) -> None:
         return
     condition = division.spec.ansi_error
     assert condition is not None
-    raise _failure(
-        condition,
-        origin,
-        hint=f"Divide by something else, or use {division.spec.tolerant}.",
-        **_BYPASS,
-    )
+    hint = f"Divide by something else, or use {division.spec.tolerant}."
+    raise _failure(condition, origin, hint=hint, **_BYPASS)
 
 
 def _check_interval(division: Call, origin: Origin | None) -> None:
@@ -124,13 +114,11 @@ def _check_interval(division: Call, origin: Origin | None) -> None:
 def _check_index(access: Call, origin: Origin | None) -> None:
     """An element that an array has not: brackets count from 0, element_at from 1 or the end."""
     array, index = (evaluate(argument) for argument in access.arguments[:2])
-    if not access.ansi or array is None or index is None:
-        return
-    if not isinstance(array.value, tuple) or not isinstance(index.value, int):
-        return
-    if not isinstance(array.type_, ArrayType):
-        return
-    place, size = index.value, len(array.value)
+    match access.ansi, array, index:
+        case True, Literal(value=tuple(items), type_=ArrayType()), Literal(value=int(place)):
+            size = len(items)
+        case _:
+            return
     if access.name == "element_at" and place == 0:
         raise _failure("INVALID_INDEX_OF_ZERO", origin)
     fits = abs(place) <= size if access.name == "element_at" else 0 <= place < size

@@ -23,26 +23,24 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.registry import FunctionSpec
 from ....planner.model.settings.conf import Conf
 from ..support import settings
-from ..support.calls import is_call, is_item_lookup
-from . import branches
-from .aggregate_filters import eliminate_aggregate_filter
-from .associativity import gather_constants
-from .booleans import simplify_booleans
-from .casts import combine_concats, remove_positive, simplify_case_conversions, simplify_casts
-from .comparisons import simplify_comparisons
-from .conditionals import simplify_conditionals
-from .constants import fold
-from .extract_values import simplify_extraction
-from .in_lists import optimize_in
-from .likes import simplify_like
+from ..support.calls import is_item_lookup
+from .casts import (
+    combine_concats,
+    remove_positive,
+    simplify_case_conversions,
+    simplify_casts,
+    unwrap_casts,
+)
+from .comparisons import optimize_in, simplify_comparisons, simplify_like
+from .conditions import push_into_branches, simplify_booleans, simplify_conditionals
+from .constants import eliminate_aggregate_filter, fold, gather_constants
 from .nulls import propagate_nulls, push_null_checks_down
-from .unwrap_casts import unwrap_casts
+from .structs import simplify_extraction
 
 Rewrite = Callable[[Expression], Expression]
 Of = frozenset[str] | Callable[[FunctionSpec], bool] | None
 """Of which functions a rewrite is: by name, by what they are, of all."""
 
-_GATHERED = frozenset(("+", "*"))
 _LIKES = frozenset(("like", "likeall", "likeany", "notlikeall", "notlikeany"))
 
 
@@ -65,15 +63,11 @@ REWRITES: tuple[tuple[Rewrite, Of, tuple[type[Expression], ...]], ...] = (
     (optimize_in, frozenset(("in",)), ()),
     (fold, None, (Cast, GetStructField, CaseWhen)),
     (eliminate_aggregate_filter, frozenset(), (AggregateExpression,)),
-    (gather_constants, _GATHERED, ()),
+    (gather_constants, frozenset(("+", "*")), ()),
     (simplify_like, _LIKES, ()),
     (simplify_booleans, frozenset(("and", "or", "not")), ()),
     (simplify_conditionals, frozenset(("if",)), (CaseWhen,)),
-    (
-        branches.push_into_branches,
-        lambda spec: spec.pushed_into_branches,
-        (Cast, GetStructField),
-    ),
+    (push_into_branches, lambda spec: spec.pushed_into_branches, (Cast, GetStructField)),
     (remove_positive, frozenset(("positive",)), ()),
     (simplify_comparisons, _is_comparison, ()),
     (simplify_casts, frozenset(), (Cast,)),
@@ -117,6 +111,19 @@ def _may_fail(expression: Expression) -> bool:
     )
 
 
+def _before_operands(expression: Expression) -> Rewrite | None:
+    """The rewrite of an expression that comes before those of its operands, if there is one."""
+    match expression:
+        case Call(name="not"):
+            return simplify_booleans  # before all that moves comparisons into branches
+        case Call(name="isnull" | "isnotnull", arguments=(Call(name="not"),)):
+            return push_null_checks_down  # before NOT would be on its way down
+        case Call(name="+" | "*"):
+            return gather_constants  # as a whole, before any constant goes into a CASE within it
+        case _:
+            return None
+
+
 def simplify(expression: Expression) -> Expression:
     """The expression in its simplest form; itself if it is in that form already."""
     if isinstance(expression, AttributeReference) or is_marked(simplify, expression):
@@ -127,23 +134,11 @@ def simplify(expression: Expression) -> Expression:
         if value is not expression or _may_fail(expression):
             mark(simplify, value)
             return value
-    if isinstance(expression, Call) and expression.name == "not":
-        # On its way down NOT comes before all that moves comparisons into branches.
-        known = simplify_booleans in _rewrites_for(expression)
-        pushed = simplify_booleans(expression) if known else expression
-        if pushed is not expression:
-            return simplify(pushed)
-    if isinstance(expression, Call) and expression.name in ("isnull", "isnotnull"):
-        # NOT goes from below it before it would be on its way down.
-        known = push_null_checks_down in _rewrites_for(expression)
-        if known and is_call(expression.arguments[0], "not"):
-            return simplify(push_null_checks_down(expression))
-    if isinstance(expression, Call) and expression.name in _GATHERED:
-        # A sum is put in order as a whole before any constant goes into a CASE within it.
-        known = gather_constants in _rewrites_for(expression)
-        gathered = gather_constants(expression) if known else expression
-        if gathered is not expression:
-            return simplify(gathered)
+    early = _before_operands(expression)
+    if early is not None and early in _rewrites_for(expression):
+        changed = early(expression)
+        if changed is not expression:
+            return simplify(changed)
     current = expression.map_children(simplify)
     for rewrite in _rewrites_for(current):
         changed = rewrite(current)

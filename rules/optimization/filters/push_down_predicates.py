@@ -1,4 +1,4 @@
-"""Filters, as far down as they go."""
+"""Filters and join conditions, as far down as they go."""
 
 from __future__ import annotations
 
@@ -11,8 +11,18 @@ from ....planner.model.expressions.core import (
     Expression,
 )
 from ....planner.model.expressions.equality import ExpressionSet
-from ....planner.model.expressions.predicates import conjunction, split_conjuncts
-from ....planner.model.expressions.subqueries import SubqueryExpression
+from ....planner.model.expressions.predicates import (
+    conjunction,
+    conjunction_or_none,
+    split_conjuncts,
+)
+from ....planner.model.expressions.python_functions import PythonUDF
+from ....planner.model.expressions.subqueries import (
+    Exists,
+    ListQuery,
+    SubqueryExpression,
+    subqueries_in,
+)
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,
@@ -30,9 +40,106 @@ from ....planner.model.plans.partitions import Repartition, RepartitionByExpress
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import alias_map, replace_attributes, rewrite_down
+from ...common.trees import (
+    alias_map,
+    by_place,
+    filtered,
+    filtered_below,
+    replace_attributes,
+    rewrite_down,
+)
 from ..support import settings
-from .push_through_joins import push_join_condition_down, push_through_join
+
+Split = tuple[list[Expression], list[Expression], list[Expression]]
+_INNER = ("Inner", "Cross")
+
+
+def _split(conjuncts: list[Expression], join: Join) -> Split:
+    """The conjuncts of the left side alone, of the right side alone, and all others."""
+    left: list[Expression] = []
+    right: list[Expression] = []
+    both: list[Expression] = []
+    impure: list[Expression] = []
+    for conjunct in conjuncts:
+        if not conjunct.deterministic:
+            impure.append(conjunct)
+        elif conjunct.references <= join.left.output_ids:
+            left.append(conjunct)
+        elif conjunct.references <= join.right.output_ids:
+            right.append(conjunct)
+        else:
+            both.append(conjunct)
+    return left, right, both + impure
+
+
+def fits_in_join(conjunct: Expression) -> bool:
+    """Whether a join can test it: not what Python computes of both sides, nor what subqueries
+    say of a row of both."""
+    if not conjunct.deterministic or conjunct.holds(PythonUDF):
+        return False
+    return not any(
+        isinstance(s, ListQuery | Exists) or s.correlated for s in subqueries_in(conjunct)
+    )
+
+
+def push_through_join(node: Filter, join: Join) -> LogicalPlan:
+    """`Filter l AND r AND both, Join` -> `Join both, Filter l, Filter r` for an inner join.
+
+    For an outer join only the preserved side's conjuncts move, the others stay above.
+    """
+    left, right, both = _split(split_conjuncts(node.condition), join)
+    match join.join_type:
+        case "Inner" | "Cross":
+            within = [e for e in both if fits_in_join(e)]
+            others = [e for e in both if not fits_in_join(e)]
+            if not (left or right or within):
+                return node
+            condition = within if join.condition is None else [*within, join.condition]
+            return filtered(_filtered_sides(join, left, right, condition), others)
+        case "RightOuter":
+            if not right:
+                return node
+            return filtered(replace(join, right=filtered(join.right, right)), left + both)
+        case "LeftOuter" | "LeftSingle" | "LeftSemi" | "LeftAnti" | "ExistenceJoin":
+            if not left:
+                return node
+            return filtered(replace(join, left=filtered(join.left, left)), right + both)
+    return node
+
+
+def push_join_condition_down(join: Join) -> LogicalPlan:
+    """Conjuncts of an ON condition that concern one side become a filter of that side.
+
+    Of both sides for an inner or semi join; of an outer join's null-supplying side only.
+    """
+    if join.condition is None:
+        return join
+    left, right, both = _split(split_conjuncts(join.condition), join)
+    match join.join_type:
+        case "Inner" | "Cross" | "LeftSemi":
+            rest = both
+        case "RightOuter":
+            right, rest = [], right + both
+        case "LeftOuter" | "LeftSingle" | "LeftAnti" | "ExistenceJoin":
+            left, rest = [], left + both
+        case _:
+            return join
+    # Also where nothing moves: what stays is put in order, the conjuncts of one side first.
+    if not left and not right and conjunction_or_none(rest) == join.condition:
+        return join
+    return _filtered_sides(join, left, right, rest)
+
+
+def _filtered_sides(
+    join: Join, left: list[Expression], right: list[Expression], both: list[Expression]
+) -> Join:
+    return replace(
+        join,
+        left=filtered(join.left, left),
+        right=filtered(join.right, right),
+        condition=conjunction_or_none(both),
+    )
+
 
 Test = Callable[[Expression], bool]
 
@@ -105,11 +212,9 @@ def _combined(upper: Filter, lower: Filter) -> LogicalPlan:
     pure = [e for e in conjuncts if e.deterministic]
     impure = [e for e in conjuncts if not e.deterministic]
     new = list(ExpressionSet(pure).without(split_conjuncts(lower.condition)))
-    merged: LogicalPlan = lower
     if new:
-        condition = conjunction([lower.condition, conjunction(new)])
-        merged = replace(lower, condition=condition)
-    return Filter(child=merged, condition=conjunction(impure)) if impure else merged
+        lower = replace(lower, condition=conjunction([lower.condition, conjunction(new)]))
+    return filtered(lower, impure)
 
 
 def _through_project(node: Filter, child: Project) -> LogicalPlan:
@@ -121,9 +226,7 @@ def _through_project(node: Filter, child: Project) -> LogicalPlan:
     down = [e for e in split_conjuncts(node.condition) if costly.isdisjoint(e.references)]
     if not down or _asks_same_columns(node.condition, child.child.output_ids):
         return node
-    condition = conjunction([replace_attributes(e, aliases) for e in down])
-    below = replace(child, child=Filter(child=child.child, condition=condition))
-    return Filter(child=below, condition=conjunction(up)) if up else below
+    return filtered_below(child, [replace_attributes(e, aliases) for e in down], up)
 
 
 def _asks_same_columns(condition: Expression, below: frozenset[int]) -> bool:
@@ -155,10 +258,7 @@ def _partition(condition: Expression, goes_down: Test) -> tuple[list[Expression]
 
 def _through(node: Filter, child: UnaryNode, goes_down: Test) -> LogicalPlan:
     down, up = _partition(node.condition, goes_down)
-    if not down:
-        return node
-    below = replace(child, child=Filter(child=child.child, condition=conjunction(down)))
-    return Filter(child=below, condition=conjunction(up)) if up else below
+    return filtered_below(child, down, up) if down else node
 
 
 def _through_aggregate(node: Filter, child: Aggregate) -> LogicalPlan:
@@ -173,19 +273,13 @@ def _through_aggregate(node: Filter, child: Aggregate) -> LogicalPlan:
         return (
             bool(conjunct.references)
             and replaced.references <= below_ids
-            and not _has_aggregate(replaced)
+            and not replaced.holds(AggregateExpression)
         )
 
     down, up = _partition(node.condition, goes_down)
     if not down:
         return node
-    condition = replace_attributes(conjunction(down), aliases)
-    below = replace(child, child=Filter(child=child.child, condition=condition))
-    return Filter(child=below, condition=conjunction(up)) if up else below
-
-
-def _has_aggregate(expression: Expression) -> bool:
-    return expression.holds(AggregateExpression)
+    return filtered_below(child, [replace_attributes(e, aliases) for e in down], up)
 
 
 def _through_union(node: Filter, child: Union) -> LogicalPlan:
@@ -193,9 +287,8 @@ def _through_union(node: Filter, child: Union) -> LogicalPlan:
     if not down:
         return node
     condition = conjunction(down)
-    inputs: list[LogicalPlan] = []
-    for plan in child.inputs:
-        columns = {a.expr_id: b for a, b in zip(child.output, plan.output, strict=True)}
-        inputs.append(Filter(child=plan, condition=replace_attributes(condition, columns)))
-    below = replace(child, inputs=tuple(inputs))
-    return Filter(child=below, condition=conjunction(up)) if up else below
+    inputs = tuple(
+        Filter(child=plan, condition=replace_attributes(condition, by_place(child, plan)))
+        for plan in child.inputs
+    )
+    return filtered(replace(child, inputs=inputs), up)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ....planner.model.expressions.core import Alias, AttributeReference, Expression
 from ....planner.model.expressions.predicates import conjunction, split_conjuncts
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,
     Expand,
-    Filter,
     Generate,
     Join,
     Project,
@@ -20,7 +21,7 @@ from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.plans.statistics import size_in_bytes
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import alias_map, replace_attributes, rewrite_down
+from ...common.trees import alias_map, by_place, filtered, replace_attributes, rewrite_down
 
 _SEMI = ("LeftSemi", "LeftAnti")
 
@@ -74,9 +75,7 @@ def _is_told_apart(inputs: tuple[LogicalPlan, ...], join: Join) -> bool:
 
 def _through_project(join: Join, project: Project) -> LogicalPlan:
     items, child = project.project_list, project.child
-    if not all(e.deterministic for e in items):
-        return join
-    if not _is_told_apart((child,), join):
+    if not all(e.deterministic for e in items) or not _is_told_apart((child,), join):
         return join
     aliases = alias_map(items)
     condition = join.condition
@@ -129,11 +128,9 @@ def _into_union(join: Join, union: Union) -> LogicalPlan:
         return join
     inputs: list[LogicalPlan] = []
     for plan in union.inputs:
-        columns = {a.expr_id: b for a, b in zip(union.output, plan.output, strict=True)}
-        condition = join.condition
-        if condition is not None:
-            condition = replace_attributes(condition, columns)
-        inputs.append(replace(join, left=plan, condition=condition))
+        columns = by_place(union, plan)
+        below = replace(join, left=plan)
+        inputs.append(below.map_expressions(partial(replace_attributes, replacement=columns)))
     return replace(union, inputs=tuple(inputs))
 
 
@@ -152,19 +149,16 @@ def _through(join: Join, below: UnaryNode, given: frozenset[int]) -> LogicalPlan
     pushed = replace(join, left=below.child, condition=conjunction(down))
     if rest and any(not c.references <= below.output_ids for c in rest):
         return join
-    lower = replace(below, child=pushed)
-    if not rest:
-        return lower
-    return Filter(child=lower, condition=conjunction(rest))
+    return filtered(replace(below, child=pushed), rest)
 
 
 def _into_join(join: Join, below: Join) -> LogicalPlan:
     """To the side of a lower join that the condition is about, if its rows stay as they are."""
-    side = _side_of(join, below)
-    if side == "left" and below.join_type in ("Inner", "Cross", "LeftOuter"):
-        return replace(below, left=replace(join, left=below.left))
-    if side == "right" and below.join_type in ("Inner", "Cross", "RightOuter"):
-        return replace(below, right=replace(join, left=below.right))
+    match _side_of(join, below), below.join_type:
+        case "left", "Inner" | "Cross" | "LeftOuter":
+            return replace(below, left=replace(join, left=below.left))
+        case "right", "Inner" | "Cross" | "RightOuter":
+            return replace(below, right=replace(join, left=below.right))
     return join
 
 

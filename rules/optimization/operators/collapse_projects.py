@@ -19,7 +19,7 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import bottom_up, replace_attributes
-from ..expressions.common_expressions import is_cheap
+from ..expressions.replace_expressions import is_cheap
 from ..expressions.simplify import simplify
 from ..support.calls import is_item_lookup
 from ..support.settings import current
@@ -86,10 +86,10 @@ def can_collapse(consumers: Iterable[Expression], producers: Iterable[Expression
     counts as cheap where all but one of its mentions take a cheap part out of it.
     """
     consumers = tuple(consumers)
-    made = {e.expr_id: e.child for e in producers if isinstance(e, Alias)}
+    computed = {e.expr_id: e.child for e in producers if isinstance(e, Alias)}
     counts = Counter(i for consumer in consumers for i in _attributes(consumer))
     for expr_id, count in counts.items():
-        producer = made.get(expr_id)
+        producer = computed.get(expr_id)
         if producer is None:
             continue
         if not producer.deterministic:

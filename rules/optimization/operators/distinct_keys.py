@@ -24,6 +24,7 @@ from ....planner.model.plans.partitions import (
     RepartitionByExpression,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
+from ...common.trees import equated
 from ..support import settings
 from ..support.calls import is_call
 from .limits import max_rows
@@ -32,7 +33,7 @@ Keys = frozenset[int]
 
 
 def distinct_keys(plan: LogicalPlan) -> list[Keys]:
-    """Sets of column ids, each of which tells all rows apart (Spark's DistinctKeyVisitor)."""
+    """Sets of column ids that no two rows have in common (Spark's DistinctKeyVisitor)."""
     if not settings.current().distinct_keys:
         return []
     match plan:
@@ -64,16 +65,9 @@ def key_columns(join: Join) -> tuple[Keys, Keys]:
     left: set[int] = set()
     right: set[int] = set()
     for part in split_conjuncts(join.condition):
-        if not is_call(part, "="):
-            continue
-        one, other = part.children
-        if not one.references or not other.references:
-            continue
-        if one.references <= join.right.output_ids and other.references <= join.left.output_ids:
-            one, other = other, one
-        if one.references <= join.left.output_ids and other.references <= join.right.output_ids:
-            left.update([one.expr_id] if isinstance(one, AttributeReference) else ())
-            right.update([other.expr_id] if isinstance(other, AttributeReference) else ())
+        pair = equated(part, join) if is_call(part, "=") else None
+        for side, keys in zip(pair or (), (left, right), strict=False):
+            keys.update([side.expr_id] if isinstance(side, AttributeReference) else ())
     return frozenset(left), frozenset(right)
 
 

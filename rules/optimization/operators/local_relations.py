@@ -1,20 +1,114 @@
-"""Rows of the plan itself, computed while planning."""
+"""Plans that are known to give no rows; rows of the plan itself, computed while planning."""
 
 from __future__ import annotations
 
 from ....planner.model.expressions.core import (
+    Alias,
+    Call,
     Expression,
     Literal,
     to_attribute,
     without_alias,
 )
 from ....planner.model.expressions.evaluation import evaluate
-from ....planner.model.plans.logical import Filter, GlobalLimit, LocalLimit, Project
-from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.logical import (
+    Aggregate,
+    Expand,
+    Filter,
+    Generate,
+    GlobalLimit,
+    Join,
+    LocalLimit,
+    Offset,
+    Project,
+    Sort,
+    Union,
+)
+from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.plans.relations import LocalRelation
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import bottom_up, replace_attributes
+
+
+def empty_like(plan: LogicalPlan) -> LocalRelation:
+    """No rows, with the plan's columns."""
+    return LocalRelation(attributes=plan.output, streaming=plan.is_streaming)
+
+
+def is_empty(plan: LogicalPlan) -> bool:
+    """Whether the plan is a relation without rows."""
+    return isinstance(plan, LocalRelation) and not plan.rows
+
+
+@bottom_up(GlobalLimit, LocalLimit)
+def optimize_limit_zero(node: GlobalLimit | LocalLimit, conf: Conf) -> LogicalPlan:
+    """`GlobalLimit 0, child` -> an empty relation. Idempotent."""
+    limit = node.limit
+    return empty_like(node) if isinstance(limit, Literal) and limit.value == 0 else node
+
+
+@bottom_up(LogicalPlan, holding=(LocalRelation,))
+def propagate_empty_relations(node: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """What lies over nothing gives nothing: `Project, empty` -> empty; inputs of a union go.
+
+    Not aggregates, limits and joins of a stream: they have state to keep, and may have something
+    to give. Idempotent.
+    """
+    if isinstance(node, Union):
+        return _union(node)
+    if isinstance(node, Join):
+        return _join(node)
+    if not isinstance(node, UnaryNode) or not is_empty(node.child):
+        return node
+    streaming = node.is_streaming
+    match node:
+        case Project() | Filter() | Sort() | Offset() | Expand():
+            return empty_like(node)
+        case GlobalLimit() | LocalLimit() if not streaming:
+            return empty_like(node)
+        case Aggregate() if node.grouping and not streaming:
+            return empty_like(node)
+        case Generate(generator=Call(name="explode")):
+            return empty_like(node)
+    return node
+
+
+def _union(node: Union) -> LogicalPlan:
+    kept = tuple(plan for plan in node.inputs if not is_empty(plan))
+    if len(kept) == len(node.inputs):
+        return node
+    if not kept:
+        return empty_like(node)
+    rest = kept[0] if len(kept) == 1 else replace(node, inputs=kept)
+    if rest.output_ids == node.output_ids:
+        return rest
+    items: list[Expression] = []
+    for new, old in zip(rest.output, node.output, strict=True):
+        if new.expr_id == old.expr_id:
+            items.append(new)
+            continue
+        marked = old.metadata if old.metadata != new.metadata else None
+        items.append(Alias(child=new, name=old.name, expr_id=old.expr_id, explicit_metadata=marked))
+    return Project(child=rest, project_list=tuple(items))
+
+
+def _join(node: Join) -> LogicalPlan:
+    if node.is_streaming:
+        return node
+    left, right = is_empty(node.left), is_empty(node.right)
+    match node.join_type:
+        case "Inner" | "Cross" | "LeftSemi" if left or right:
+            return empty_like(node)
+        case "LeftOuter" | "LeftAnti" if left:
+            return empty_like(node)
+        case "RightOuter" if right:
+            return empty_like(node)
+        case "LeftAnti" if right:
+            return node.left
+        case "FullOuter" if left and right:
+            return empty_like(node)
+    return node
 
 
 @bottom_up(LogicalPlan, holding=(LocalRelation,))

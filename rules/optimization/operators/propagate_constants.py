@@ -19,7 +19,6 @@ from ....planner.model.plans.logical import (
 )
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
-from ....planner.model.tree import replace
 from ...common.trees import bottom_up, replace_attributes
 from ..support.calls import call, is_call, is_comparison
 
@@ -31,8 +30,7 @@ Equalities = dict[int, tuple[Literal, Expression]]
 @bottom_up(Filter)
 def propagate_equalities(node: Filter, conf: Conf) -> LogicalPlan:
     """In a filter, `a = 5 AND b > a` -> `a = 5 AND b > 5`. Idempotent."""
-    new, _ = _traverse(node.condition, replaces=True, null_is_false=True)
-    return node if new is node.condition else replace(node, condition=new)
+    return node.map_expressions(lambda e: _traverse(e, replaces=True, null_is_false=True)[0])
 
 
 def _traverse(
@@ -82,7 +80,7 @@ def _put_in(expression: Expression, found: Equalities) -> Expression:
     return expression.map_children(lambda child: _put_in(child, found))
 
 
-_PASSES = (Filter, GlobalLimit, LocalLimit, Offset, Generate, Distinct, Sort)
+_PASSES = (Expand, Filter, GlobalLimit, LocalLimit, Offset, Generate, Distinct, Sort)
 
 
 def propagate_foldables(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -104,43 +102,32 @@ def _has_constants(plan: LogicalPlan) -> bool:
 
 
 def _propagate(plan: LogicalPlan) -> tuple[LogicalPlan, Constants]:
-    if isinstance(plan, Aggregate) and plan.is_streaming:
-        child, _ = _propagate(plan.child)
-        return (plan if child is plan.child else replace(plan, child=child)), {}
-    if isinstance(plan, Project | Aggregate | Expand):
-        child, known = _propagate(plan.child)
-        node: LogicalPlan = plan if child is plan.child else replace(plan, child=child)
-        node = _replaced(node, known)
-        if isinstance(node, Expand):
-            return node, known
-        return node, {
-            e.expr_id: e.child
-            for e in node.expressions
-            if isinstance(e, Alias) and e.child.foldable
-        }
-    if isinstance(plan, _PASSES):
-        child, known = _propagate(plan.child)
-        node = plan if child is plan.child else replace(plan, child=child)
-        return _replaced(node, known), known
-    if isinstance(plan, Join):
-        return _propagate_join(plan)
-    return plan.map_children(lambda child: _propagate(child)[0]), {}
+    """The plan with constants put in, and those of its own columns."""
+    known: Constants = {}
 
+    def below(child: LogicalPlan) -> LogicalPlan:
+        new, constants = _propagate(child)
+        known.update(constants)
+        return new
 
-def _propagate_join(plan: Join) -> tuple[LogicalPlan, Constants]:
-    left, known_left = _propagate(plan.left)
-    right, known_right = _propagate(plan.right)
-    node: LogicalPlan = plan
-    if left is not plan.left or right is not plan.right:
-        node = replace(plan, left=left, right=right)
-    known = {**known_left, **known_right}
+    node = plan.map_children(below)
+    if not isinstance(plan, (Project, Aggregate, Join, *_PASSES)) or (
+        isinstance(plan, Aggregate) and plan.is_streaming
+    ):
+        return node, {}
     node = _replaced(node, known)
-    padded: frozenset[int] = frozenset()
-    if plan.join_type in ("LeftOuter", "LeftSingle", "FullOuter"):
-        padded |= plan.right.output_ids
-    if plan.join_type in ("RightOuter", "FullOuter"):
-        padded |= plan.left.output_ids
-    return node, {k: v for k, v in known.items() if k not in padded}
+    match node:
+        case Project() | Aggregate():
+            own = (e for e in node.expressions if isinstance(e, Alias) and e.child.foldable)
+            return node, {alias.expr_id: alias.child for alias in own}
+        case Join():
+            padded: frozenset[int] = frozenset()
+            if node.join_type in ("LeftOuter", "LeftSingle", "FullOuter"):
+                padded |= node.right.output_ids
+            if node.join_type in ("RightOuter", "FullOuter"):
+                padded |= node.left.output_ids
+            return node, {k: v for k, v in known.items() if k not in padded}
+    return node, known
 
 
 def _replaced(node: LogicalPlan, known: Constants) -> LogicalPlan:

@@ -18,7 +18,7 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import pruned, rewrite_down, rewrite_up
-from .alias_nested_fields import alias_fields_below, alias_fields_below_generate
+from .nested_fields import alias_fields_below, alias_fields_below_generate
 
 _PRUNED = frozenset((Project, Aggregate, Expand, Join))
 _FILTERED = frozenset((Filter,))
@@ -129,13 +129,15 @@ def _pruned_expand(expand: Expand, needed: frozenset[int]) -> Expand:
 
 
 def _prune_below_generate(node: Project, generate: Generate) -> LogicalPlan:
-    made = frozenset().union(*(e.references for e in generate.generated))
-    if _gives_one_row(generate.generator) and made.isdisjoint(node.references):
+    generated = frozenset().union(*(e.references for e in generate.generated))
+    if (
+        isinstance(generate.generator, Call) and generate.generator.name == "json_tuple"
+    ) and generated.isdisjoint(node.references):
         return replace(node, child=generate.child)
     used_by_generator = generate.generator.references
     needed = node.references
     if needed != generate.output_ids:
-        below = pruned(generate.child, (needed - made) | used_by_generator)
+        below = pruned(generate.child, (needed - generated) | used_by_generator)
         kept = tuple(
             a for a in below.output if a.expr_id in needed or a.expr_id not in used_by_generator
         )
@@ -143,10 +145,6 @@ def _prune_below_generate(node: Project, generate: Generate) -> LogicalPlan:
             return replace(node, child=replace(generate, child=below, required=kept))
         return node  # as in Spark fields get no columns where some column is not used at all
     return alias_fields_below_generate(node, generate) or node
-
-
-def _gives_one_row(generator: Expression) -> bool:
-    return isinstance(generator, Call) and generator.name == "json_tuple"
 
 
 def _required_ids(generate: Generate) -> list[int]:

@@ -18,10 +18,10 @@ from ....planner.model.plans.relations import SubqueryAlias, View
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.text import plan_text
 from ....planner.model.tree import replace
-from ...common.trees import replace_attributes, same_output
+from ...common.trees import map_subqueries, replace_attributes, with_output
 from ..operators.limits import max_rows
 from ..operators.names import eliminate_names
-from .decorrelate_plans import Way, column_set_equal, decorrelated
+from .decorrelate_plans import Demands, column_set_equal, decorrelated
 from .subqueries import has_subquery, without_outer
 
 
@@ -39,18 +39,13 @@ def pull_up_correlated_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     node = plan.map_children(lambda child: pull_up_correlated_predicates(child, conf))
     given = frozenset().union(*(child.output_ids for child in node.children))
 
-    def rewrite(expression: Expression) -> Expression:
-        if not isinstance(expression, SubqueryExpression) or not expression.correlated:
-            return expression
-        return expression if expression.conditions else _pulled_up(expression, given, conf)
+    def rewrite(subquery: SubqueryExpression) -> Expression:
+        done = not subquery.correlated or subquery.conditions
+        return subquery if done else _pulled_up(subquery, given, conf)
 
-    new = node.map_expressions(
-        lambda e: e.transform_up(rewrite) if e.holds(SubqueryExpression) else e
-    )
-    if isinstance(new, LateralJoin) and not same_output(new, node):
-        # What a lateral subquery's conditions need beside its own columns is for the join only.
-        return Project(child=new, project_list=node.output)
-    return new
+    new = map_subqueries(node, rewrite)
+    # What a lateral subquery's conditions need beside its own columns is for the join only.
+    return with_output(new, node.output) if isinstance(new, LateralJoin) else new
 
 
 def _pulled_up(
@@ -58,7 +53,7 @@ def _pulled_up(
 ) -> SubqueryExpression:
     plan = eliminate_names(subquery.plan, conf)
     scalar = isinstance(subquery, ScalarSubquery)
-    part = decorrelated(plan, Way(keep_empty=not scalar or _counts_below(plan)))
+    part = decorrelated(plan, Demands(keep_empty=not scalar or _counts_below(plan)))
     inner, conditions = kept_apart(part.plan, part.conditions, given)
     new = replace(
         subquery, plan=inner, conditions=tuple(c.transform_up(without_outer) for c in conditions)

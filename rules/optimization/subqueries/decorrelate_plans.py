@@ -20,7 +20,11 @@ from ....planner.model.expressions.core import (
     SortOrder,
     to_attribute,
 )
-from ....planner.model.expressions.predicates import conjunction, split_conjuncts
+from ....planner.model.expressions.predicates import (
+    conjunction,
+    conjunction_or_none,
+    split_conjuncts,
+)
 from ....planner.model.expressions.subqueries import DomainJoin, OuterReference, is_outer
 from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.frozen import dataclass
@@ -41,30 +45,29 @@ from ....planner.model.plans.logical import (
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.schemas.casts import can_up_cast
 from ....planner.model.tree import replace
+from ...common.trees import filtered
 from ..support.calls import call
 from .outer_columns import (
     Columns,
     all_with,
     by_name,
-    copy_of,
     each_once,
     mentions_outer,
     outer_columns,
     outer_columns_of_tree,
-    own_columns,
     with_columns,
 )
-from .zero_rows import value_of_no_rows
+from .scalar_subqueries import value_of_no_rows
 
 
 @dataclass(frozen=True)
-class Way:
-    """What is known on the way down.
+class Demands:
+    """What the operators above ask of a plan.
 
     Attributes:
         keep_empty: an aggregation of all rows must give its row for no rows, too.
         needed: outer columns that operators above need, and have none in place of.
-        aggregated: rows are counted, grouped or told apart above.
+        aggregated: rows are counted, grouped or compared above.
         in_union: the plan is an input of a union.
     """
 
@@ -73,12 +76,12 @@ class Way:
     aggregated: bool = False
     in_union: bool = False
 
-    def plus(self, expressions: Iterable[Expression]) -> Way:
-        """The way with what the expressions mention of the outer row."""
+    def plus(self, expressions: Iterable[Expression]) -> Demands:
+        """The same with what the expressions mention of the outer row."""
         return replace(self, needed=by_name((*self.needed, *outer_columns(expressions))))
 
-    def without(self, columns: Columns) -> Way:
-        """The way without outer columns that the plan has columns in place of."""
+    def without(self, columns: Columns) -> Demands:
+        """The same without outer columns that the plan has columns in place of."""
         return replace(self, needed=tuple(a for a in self.needed if a.expr_id not in columns))
 
 
@@ -120,45 +123,45 @@ def column_set_equal(condition: Expression) -> AttributeReference | None:
     return None
 
 
-def decorrelated(plan: LogicalPlan, way: Way) -> Part:
+def decorrelated(plan: LogicalPlan, demands: Demands) -> Part:
     """The plan without outer references.
 
     Raises:
         PlanningError: an operator mentions the outer row that is not known to be able to.
     """
     if not mentions_outer(plan):
-        return _over_domain(plan, way) if way.needed else Part(plan)
+        return _over_domain(plan, demands) if demands.needed else Part(plan)
     match plan:
         case Filter():
-            return _filter(plan, way)
+            return _filter(plan, demands)
         case Project():
-            return _project(plan, way)
+            return _project(plan, demands)
         case Aggregate():
-            return _aggregate(plan, way)
+            return _aggregate(plan, demands)
         case Join():
-            return _join(plan, way)
+            return _join(plan, demands)
         case Union():
-            return _union(plan, way)
+            return _union(plan, demands)
         case Window():
-            return _window(plan, way)
+            return _window(plan, demands)
         case GlobalLimit(child=LocalLimit(child=below), limit=limit):
-            return _numbered(plan, below, "<=", limit, way)
+            return _numbered(plan, below, "<=", limit, demands)
         case Offset(child=below, offset=offset):
-            return _numbered(plan, below, ">", offset, way)
+            return _numbered(plan, below, ">", offset, demands)
         case Distinct():
-            return _over(plan, replace(way, aggregated=True))
+            return _over(plan, replace(demands, aggregated=True))
         case Generate():
-            return _generate(plan, way)
+            return _generate(plan, demands)
         case Sort():
-            return _over(plan, way)
+            return _over(plan, demands)
         case _:
             raise _unsupported(plan)
 
 
-def _over_domain(plan: LogicalPlan, way: Way) -> Part:
-    domains = tuple(copy_of(a) for a in way.needed)
-    known = {a.expr_id: d for a, d in zip(way.needed, domains, strict=True)}
-    return Part(DomainJoin(domains=domains, child=plan), _ties(way.needed, domains), known)
+def _over_domain(plan: LogicalPlan, demands: Demands) -> Part:
+    domains = tuple(a.new_instance() for a in demands.needed)
+    known = {a.expr_id: d for a, d in zip(demands.needed, domains, strict=True)}
+    return Part(DomainJoin(domains=domains, child=plan), _ties(demands.needed, domains), known)
 
 
 def _ties(
@@ -169,35 +172,34 @@ def _ties(
     )
 
 
-def _over(plan: UnaryNode, way: Way) -> Part:
+def _over(plan: UnaryNode, demands: Demands) -> Part:
     if any(is_outer(e) for e in plan.expressions):
         raise _unsupported(plan)
-    part = decorrelated(plan.child, way)
+    part = decorrelated(plan.child, demands)
     return replace(part, plan=replace(plan, child=part.plan))
 
 
-def _generate(plan: Generate, way: Way) -> Part:
-    part = decorrelated(plan.child, way.plus((plan.generator,)))
+def _generate(plan: Generate, demands: Demands) -> Part:
+    part = decorrelated(plan.child, demands.plus((plan.generator,)))
     new = replace(plan, generator=with_columns(plan.generator, part.columns), child=part.plan)
     return replace(part, plan=new)
 
 
-def _filter(plan: Filter, way: Way) -> Part:
+def _filter(plan: Filter, demands: Demands) -> Part:
     conditions = split_conjuncts(plan.condition)
     correlated = [c for c in conditions if is_outer(c)]
     # What is pulled out of a grouping may only say to which group a row belongs.
-    pulled = [c for c in correlated if not way.in_union and _goes_up(c, way)]
+    pulled = [
+        c
+        for c in correlated
+        if not demands.in_union and (not demands.aggregated or _goes_over_groups(c))
+    ]
     inside = [c for c in correlated if c not in pulled]
-    equal = {} if way.in_union else equivalences(correlated)
-    part = decorrelated(plan.child, way.plus(inside).without(equal))
+    equal = {} if demands.in_union else equivalences(correlated)
+    part = decorrelated(plan.child, demands.plus(inside).without(equal))
     known = {**part.columns, **equal}
     kept = [*all_with(inside, known), *(c for c in conditions if not is_outer(c))]
-    child = part.plan if not kept else Filter(child=part.plan, condition=conjunction(kept))
-    return Part(child, (*part.conditions, *pulled), known)
-
-
-def _goes_up(condition: Expression, way: Way) -> bool:
-    return not way.aggregated or _goes_over_groups(condition)
+    return Part(filtered(part.plan, kept), (*part.conditions, *pulled), known)
 
 
 def _goes_over_groups(condition: Expression) -> bool:
@@ -222,19 +224,19 @@ def _is_column(expression: Expression) -> bool:
     return isinstance(expression, AttributeReference)
 
 
-def _project(plan: Project, way: Way) -> Part:
-    part = decorrelated(plan.child, way.plus(plan.project_list))
+def _project(plan: Project, demands: Demands) -> Part:
+    part = decorrelated(plan.child, demands.plus(plan.project_list))
     items = all_with(plan.project_list, part.columns)
     added = _missing(items, part)
     return replace(part, plan=replace(plan, project_list=(*items, *added), child=part.plan))
 
 
-def _aggregate(plan: Aggregate, way: Way) -> Part:
-    part = decorrelated(plan.child, replace(way.plus(plan.expressions), aggregated=True))
+def _aggregate(plan: Aggregate, demands: Demands) -> Part:
+    part = decorrelated(plan.child, replace(demands.plus(plan.expressions), aggregated=True))
     keys = all_with(plan.grouping, part.columns)
     items = all_with(plan.aggregates, part.columns)
     added = _missing(items, part)
-    if way.keep_empty and not plan.grouping:
+    if demands.keep_empty and not plan.grouping:
         return _with_empty_groups(replace(plan, aggregates=items), part, added)
     new = replace(plan, grouping=(*keys, *added), aggregates=(*items, *added), child=part.plan)
     return replace(part, plan=new)
@@ -262,7 +264,7 @@ def _with_empty_groups(plan: Aggregate, part: Part, added: tuple[AttributeRefere
         outer.append(replace(item, child=value))
     groups = replace(plan, grouping=added, aggregates=(*inner, *added, mark), child=part.plan)
     columns = by_name(outer_columns(part.conditions))
-    domains = tuple(copy_of(a) for a in columns)
+    domains = tuple(a.new_instance() for a in columns)
     known = {a.expr_id: d for a, d in zip(columns, domains, strict=True)}
     joined = DomainJoin(
         domains=domains,
@@ -274,14 +276,14 @@ def _with_empty_groups(plan: Aggregate, part: Part, added: tuple[AttributeRefere
     return Part(project, _ties(columns, domains), known)
 
 
-def _join(plan: Join, way: Way) -> Part:
+def _join(plan: Join, demands: Demands) -> Part:
     own = split_conjuncts(plan.condition)
     correlated = [c for c in own if is_outer(c)]
-    movable = plan.join_type in ("Inner", "Cross") and not way.in_union
+    movable = plan.join_type in ("Inner", "Cross") and not demands.in_union
     pulled = [c for c in correlated if movable and _goes_over_groups(c)]
     inside = [c for c in correlated if c not in pulled]
     equal = equivalences(pulled)
-    below = way.plus(inside).without(equal)
+    below = demands.plus(inside).without(equal)
     right_too = plan.join_type in ("RightOuter", "FullOuter") or mentions_outer(plan.right)
     keeps_left = plan.join_type in ("LeftOuter", "LeftSemi", "LeftAnti", "FullOuter")
     left_too = keeps_left or mentions_outer(plan.left) or (below.needed and not right_too)
@@ -298,16 +300,16 @@ def _join(plan: Join, way: Way) -> Part:
         plan,
         left=left.plan,
         right=right.plan,
-        condition=conjunction(kept) if kept else None,
+        condition=conjunction_or_none(kept),
     )
     return Part(joined, (*left.conditions, *right.conditions, *pulled), known)
 
 
-def _union(plan: Union, way: Way) -> Part:
+def _union(plan: Union, demands: Demands) -> Part:
     outer = outer_columns_of_tree(plan)
-    below = replace(way, needed=by_name((*way.needed, *outer)), in_union=True)
+    below = replace(demands, needed=by_name((*demands.needed, *outer)), in_union=True)
     parts = [decorrelated(child, below) for child in plan.inputs]
-    wanted = each_once((*outer, *way.needed))
+    wanted = each_once((*outer, *demands.needed))
     inputs = tuple(
         Project(
             project_list=(*child.output, *(part.columns[a.expr_id] for a in wanted)),
@@ -318,10 +320,10 @@ def _union(plan: Union, way: Way) -> Part:
     return replace(parts[0], plan=replace(plan, inputs=inputs))
 
 
-def _window(plan: Window, way: Way) -> Part:
+def _window(plan: Window, demands: Demands) -> Part:
     if any(is_outer(e) for e in plan.expressions):
         raise _unsupported(plan)
-    part = decorrelated(plan.child, replace(way, aggregated=True))
+    part = decorrelated(plan.child, replace(demands, aggregated=True))
     added = _missing(plan.windows, part)
     new = replace(
         plan,
@@ -333,7 +335,7 @@ def _window(plan: Window, way: Way) -> Part:
 
 
 def _numbered(
-    plan: LogicalPlan, below: LogicalPlan, test: str, number: Expression, way: Way
+    plan: LogicalPlan, below: LogicalPlan, test: str, number: Expression, demands: Demands
 ) -> Part:
     """LIMIT and OFFSET count the rows of each outer row."""
     order: tuple[SortOrder, ...] = ()
@@ -341,11 +343,11 @@ def _numbered(
         order = below.order
         below = below.child
     outer = outer_columns_of_tree(below)
-    part = decorrelated(below, replace(way, aggregated=True))
+    part = decorrelated(below, replace(demands, aggregated=True))
     by = tuple(part.columns[a.expr_id] for a in outer if a.expr_id in part.columns)
     if not by:
         return replace(part, plan=_limited_as_before(plan, part.plan, order))
-    order = tuple(_ordered(o, part.columns) for o in order)
+    order = tuple(replace(o, child=with_columns(o.child, part.columns)) for o in order)
     function = WindowExpression(
         function=Call(name="row_number"),
         partition_by=by,
@@ -355,10 +357,6 @@ def _numbered(
     window = Window(windows=(counted,), partition_by=by, order_by=order, child=part.plan)
     kept = Filter(condition=call(test, counted.to_attribute(), number), child=window)
     return replace(part, plan=Project(project_list=part.plan.output, child=kept))
-
-
-def _ordered(order: SortOrder, known: Columns) -> SortOrder:
-    return replace(order, child=with_columns(order.child, known))
 
 
 def _limited_as_before(
@@ -379,7 +377,9 @@ def _missing(items: Iterable[Expression], part: Part) -> tuple[AttributeReferenc
     """The columns of the input that the conditions mention and the operator does not give."""
     given = {to_attribute(e).expr_id for e in items}
     columns = {a.expr_id: a for a in part.plan.output}
-    found = each_once(c for condition in part.conditions for c in own_columns(condition))
+    found = each_once(
+        c for condition in part.conditions for c in condition.collect(AttributeReference)
+    )
     return tuple(
         columns[a.expr_id] for a in found if a.expr_id in columns and a.expr_id not in given
     )

@@ -6,16 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from ....planner.model.expressions.core import AttributeReference, Expression
 from ....planner.model.expressions.subqueries import OuterReference, is_outer
-from ....planner.model.ids import fresh_id
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.tree import replace
 
 Columns = Mapping[int, AttributeReference]
-
-
-def own_columns(condition: Expression) -> list[AttributeReference]:
-    """The columns that stand in it as they are, not as those of an outer row."""
-    return [e for e in condition.walk() if isinstance(e, AttributeReference)]
 
 
 def by_name(columns: Iterable[AttributeReference]) -> tuple[AttributeReference, ...]:
@@ -30,9 +23,7 @@ def each_once(columns: Iterable[AttributeReference]) -> list[AttributeReference]
 
 def outer_columns(expressions: Iterable[Expression]) -> list[AttributeReference]:
     """The columns of outer rows that expressions mention."""
-    return [
-        node.column for e in expressions for node in e.walk() if isinstance(node, OuterReference)
-    ]
+    return [node.column for e in expressions for node in e.collect(OuterReference)]
 
 
 def outer_columns_of_tree(plan: LogicalPlan) -> list[AttributeReference]:
@@ -54,11 +45,6 @@ def with_columns(expression: Expression, known: Columns) -> Expression:
         return known.get(node.column.expr_id, node) if isinstance(node, OuterReference) else node
 
     return expression.transform_up(put)
-
-
-def copy_of(column: AttributeReference) -> AttributeReference:
-    """The column under an id of its own."""
-    return replace(column, expr_id=fresh_id())
 
 
 def mentions_outer(plan: LogicalPlan) -> bool:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from ....planner.model.expressions.core import AttributeReference, Expression
 from ....planner.model.expressions.equality import ExpressionSet
-from ....planner.model.expressions.predicates import conjunction, split_conjuncts
+from ....planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ....planner.model.expressions.subqueries import Exists, InSubquery, ListQuery
-from ....planner.model.plans.logical import Aggregate, Filter, Join, JoinType, Project
+from ....planner.model.plans.logical import Filter, Join, JoinType, Project
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.schemas.types import BOOLEAN
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
+from ...common.trees import filtered
 from ..support.calls import call, is_call, negate
 from .decorrelate import kept_apart
-from .domain_joins import rewrite_domain_joins
+from .lateral_joins import rewrite_domain_joins
 from .subqueries import has_subquery
 
 
@@ -37,13 +38,11 @@ def _rewritten(node: LogicalPlan) -> LogicalPlan:
         case Filter(condition=condition, child=child):
             conjuncts = split_conjuncts(condition)
             plain = [c for c in conjuncts if not _has_predicate(c)]
-            plan = Filter(condition=conjunction(plain), child=child) if plain else child
+            plan = filtered(child, plain)
             for conjunct in conjuncts:
                 if _has_predicate(conjunct):
                     plan = _filtered(plan, conjunct)
             return plan
-        case Aggregate():
-            return _aggregate(node)
         case UnaryNode():
             return _over_existence(node)
     return node
@@ -113,7 +112,7 @@ def _joined(
         left=plan,
         right=subplan,
         join_type=kind,
-        condition=conjunction(parts) if parts else None,
+        condition=conjunction_or_none(parts),
         mark=mark,
     )
 
@@ -128,7 +127,3 @@ def _over_existence(node: UnaryNode) -> LogicalPlan:
 
     changed = node.map_expressions(rewrite)
     return replace(changed, child=child)
-
-
-def _aggregate(node: Aggregate) -> LogicalPlan:
-    return _over_existence(node)

@@ -1,20 +1,74 @@
-"""Correlated scalar subqueries as outer joins."""
+"""Correlated scalar subqueries as outer joins; what aggregations give of no rows."""
 
 from __future__ import annotations
 
-from ....planner.model.expressions.core import TRUE, Alias, AttributeReference, Expression
+from ....planner.model.expressions.core import (
+    TRUE,
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Expression,
+    Literal,
+    without_alias,
+)
 from ....planner.model.expressions.equality import canonical
-from ....planner.model.expressions.predicates import conjunction
+from ....planner.model.expressions.predicates import conjunction_or_none
 from ....planner.model.expressions.subqueries import ScalarSubquery
 from ....planner.model.plans.logical import Aggregate, Filter, Join, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import replace_attributes
-from ..support.calls import call
-from .domain_joins import rewrite_domain_joins
+from ..expressions.simplify import simplify
+from ..support.calls import call, is_null, null_of, value_over_no_rows
+from .lateral_joins import rewrite_domain_joins
 from .subqueries import has_subquery
-from .zero_rows import result_of_no_rows
+
+
+def value_of_no_rows(item: Expression) -> Literal | None:
+    """The value of an aggregation's column over no rows, if that is other than null."""
+    return _known(item.transform_up(_default))
+
+
+def result_of_no_rows(plan: LogicalPlan) -> Literal | None:
+    """The value of the one column of an aggregation over no rows, if that is other than null."""
+    values = _values_of_no_rows(plan)
+    return None if values is None else _known(values[plan.output[0].expr_id])
+
+
+def _known(value: Expression) -> Literal | None:
+    value = simplify(value)
+    return value if isinstance(value, Literal) and not is_null(value) else None
+
+
+def _values_of_no_rows(plan: LogicalPlan) -> dict[int, Expression] | None:
+    match plan:
+        case Aggregate(aggregates=items):
+            return {_id(e): e.transform_up(_default) for e in items}
+        case Project(project_list=items, child=child):
+            below = _values_of_no_rows(child)
+            if below is None:
+                return None
+            return {_id(e): replace_attributes(without_alias(e), below) for e in items}
+        case Filter(child=child):
+            return _values_of_no_rows(child)
+        case _:
+            return None
+
+
+def _id(item: Expression) -> int:
+    assert isinstance(item, Alias | AttributeReference)
+    return item.expr_id
+
+
+def _default(node: Expression) -> Expression:
+    if isinstance(node, Alias):
+        return node.child
+    if isinstance(node, AggregateExpression):
+        return value_over_no_rows(node.function)
+    if isinstance(node, AttributeReference):
+        return null_of(node.data_type)
+    return node
 
 
 def rewrite_correlated_scalar_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -91,7 +145,7 @@ def _joined(
         query = rewrite_domain_joins(child, subquery.plan, subquery.conditions)
         column = query.output[0]
         empty = result_of_no_rows(query) if subquery.may_have_count_bug else None
-        condition = conjunction(list(subquery.conditions)) if subquery.conditions else None
+        condition = conjunction_or_none(subquery.conditions)
         if empty is None:
             joined = Join(
                 left=child,

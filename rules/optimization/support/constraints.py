@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 
 from ....planner.model.expressions.core import (
     AggregateExpression,
@@ -22,7 +23,7 @@ from ....planner.model.expressions.windows import PreciseTimestampConversion
 from ....planner.model.memo import remembered
 from ....planner.model.plans.logical import Aggregate, Expand, Filter, Join, Project, Union
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
-from ...common.trees import replace_attributes
+from ...common.trees import by_place, replace_attributes
 from .calls import call, is_call, null_intolerant
 
 NONE = ExpressionSet()
@@ -98,12 +99,14 @@ def _replaced(expression: Expression, key: Canonical, new: Expression) -> Expres
 
 
 def _of_union(plan: Union) -> ExpressionSet:
-    result: ExpressionSet | None = None
-    for child in plan.inputs:
-        columns = {b.expr_id: a for a, b in zip(plan.inputs[0].output, child.output, strict=True)}
-        mine = ExpressionSet(replace_attributes(e, columns) for e in constraints(child))
-        result = mine if result is None else _merged(result, mine)
-    return NONE if result is None else result
+    first = plan.inputs[0]
+    return reduce(
+        _merged,
+        (
+            ExpressionSet(replace_attributes(e, by_place(child, first)) for e in constraints(child))
+            for child in plan.inputs
+        ),
+    )
 
 
 def _merged(one: ExpressionSet, other: ExpressionSet) -> ExpressionSet:
@@ -142,7 +145,12 @@ def _of_join(plan: Join) -> ExpressionSet:
 
 def from_equalities(known: ExpressionSet) -> ExpressionSet:
     """What follows by putting one side of `a = b` for the other: from `a > 5` also `b > 5`."""
-    predicates = [e for e in known if not is_call(e, "isnotnull") and not _asks_for_row(e)]
+    predicates = [
+        e
+        for e in known
+        if not is_call(e, "isnotnull")
+        and not any(query.correlated for query in e.collect(SubqueryExpression))
+    ]
     found: list[Expression] = []
     constant: list[Expression] = []
     for equality in predicates:
@@ -150,23 +158,14 @@ def from_equalities(known: ExpressionSet) -> ExpressionSet:
             continue
         left, right = equality.children
         others = [e for e in predicates if e is not equality]
-        if isinstance(left, AttributeReference) and isinstance(right, AttributeReference):
-            found += [_replaced(e, canonical(left), right) for e in others]
-            found += [_replaced(e, canonical(right), left) for e in others]
-        elif _is_cast_column(left) and isinstance(right, AttributeReference):
-            found += [_replaced(e, canonical(right), left) for e in others]
-        elif isinstance(left, AttributeReference) and _is_cast_column(right):
-            found += [_replaced(e, canonical(left), right) for e in others]
-        elif isinstance(left, AttributeReference) and isinstance(right, Literal):
+        for one, other in ((left, right), (right, left)):
+            if isinstance(one, AttributeReference) and _is_column(other):
+                found += [_replaced(e, canonical(one), other) for e in others]
+        if isinstance(left, AttributeReference) and isinstance(right, Literal):
             # Not into equalities of columns: what follows from these is found by columns.
             compared = [e for e in others if not _equates_columns(e)]
             constant += [_replaced(e, canonical(left), right) for e in compared]
     return ExpressionSet([*found, *constant]).without(known)
-
-
-def _asks_for_row(expression: Expression) -> bool:
-    """Whether a subquery in it depends on the row: it holds for this row's columns alone."""
-    return any(query.correlated for query in expression.collect(SubqueryExpression))
 
 
 def _equates_columns(expression: Expression) -> bool:
@@ -175,8 +174,10 @@ def _equates_columns(expression: Expression) -> bool:
     )
 
 
-def _is_cast_column(expression: Expression) -> bool:
-    return isinstance(expression, Cast) and isinstance(expression.child, AttributeReference)
+def _is_column(expression: Expression) -> bool:
+    """A column, or the cast of one."""
+    inner = expression.child if isinstance(expression, Cast) else expression
+    return isinstance(inner, AttributeReference)
 
 
 def not_null(known: Iterable[Expression], output: Sequence[AttributeReference]) -> ExpressionSet:
@@ -194,20 +195,16 @@ def _intolerant_columns(expression: Expression) -> Iterator[Expression]:
     if isinstance(expression, AttributeReference):
         yield expression
     elif isinstance(expression, GetStructField):
+        inner: Expression = expression
+        while isinstance(inner, GetStructField):
+            inner = inner.child
         # A field of a column is checked as a whole: `isnotnull(address.zip)`.
-        yield from _field_columns(expression)
+        if isinstance(inner, AttributeReference):
+            yield expression
+        else:
+            yield from _intolerant_columns(inner)
     elif isinstance(expression, PreciseTimestampConversion) or (
         isinstance(expression, Call | Cast) and null_intolerant(expression)
     ):
         for child in expression.children:
             yield from _intolerant_columns(child)
-
-
-def _field_columns(field: GetStructField) -> Iterator[Expression]:
-    inner: Expression = field
-    while isinstance(inner, GetStructField):
-        inner = inner.child
-    if isinstance(inner, AttributeReference):
-        yield field
-    else:
-        yield from _intolerant_columns(inner)

@@ -17,9 +17,8 @@ from __future__ import annotations
 
 from ....physical.basic import UnionExec
 from ....physical.distribution import RangePartitioning
-from ....physical.exchange import ShuffleExchangeExec, SortExec
+from ....physical.exchange import CoalesceExec, ShuffleExchangeExec, SortExec
 from ....physical.joins import CartesianProductExec
-from ....physical.partitions import CoalesceExec
 from ....planner.model.tree import replace
 from ..facts import BatchFacts
 from ..nodes import Aggregate, AsIs, Exchange, Kernel, RuntimeNode, Union, with_inputs

@@ -1,1 +1,0 @@
-"""Operators that are neither of FROM nor of the select list."""

@@ -1,1 +1,0 @@
-"""Rules that run once, behind all others."""
