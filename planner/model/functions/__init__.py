@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from . import access as access
-from . import aggregates as aggregates
+from . import aggregates_basic as aggregates_basic
+from . import aggregates_collections as aggregates_collections
+from . import aggregates_moments as aggregates_moments
+from . import aggregates_percentiles as aggregates_percentiles
+from . import aggregates_sketches as aggregates_sketches
+from . import aggregates_sums as aggregates_sums
 from . import arithmetic as arithmetic
 from . import ciphers as ciphers
 from . import collections as collections
 from . import comparisons as comparisons
 from . import conditional as conditional
-from . import data_sketches as data_sketches
 from . import datetime_arithmetic as datetime_arithmetic
 from . import datetime_fields as datetime_fields
 from . import datetime_parsing as datetime_parsing

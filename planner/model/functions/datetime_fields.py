@@ -37,7 +37,7 @@ def _day(days: int) -> date:
 
 def _part(name: str, evaluate: object, result: DataType = INT) -> FunctionSpec:
     """A field of a date."""
-    return scalar(name, "date", result, evaluate=evaluate, pushed_into_branches=True)  # type: ignore[arg-type]
+    return scalar(name, "date", result, evaluate=evaluate, pushed_into_branches=True)
 
 
 def _time_part(name: str, unit: int, limit: int) -> FunctionSpec:

@@ -16,7 +16,7 @@ from ....planner.model.expressions.core import (
     without_alias,
 )
 from ....planner.model.expressions.evaluation import evaluate
-from ....planner.model.functions.aggregates_pivot import keeps_values_of
+from ....planner.model.functions.aggregates_collections import keeps_values_of
 from ....planner.model.ids import fresh_id
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.pivot import UnresolvedPivot
