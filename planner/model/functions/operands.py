@@ -25,8 +25,6 @@ from .inputs import parameter
 from .mismatch import binary_diff_types, binary_wrong_type
 from .shapes import with_arguments
 
-_NUMERIC = "numeric"
-
 
 def _common_string(left: DataType, right: DataType) -> DataType | None:
     """The type that a string operand gives way to in ANSI mode."""

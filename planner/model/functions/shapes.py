@@ -160,6 +160,13 @@ def first_type(call: Call) -> DataType:
     return call.arguments[0].data_type
 
 
+def option_type(call: Call) -> DataType:
+    """The type that the call's first option is."""
+    found = call.options[0]
+    assert isinstance(found, DataType)
+    return found
+
+
 def never_null(call: Call) -> bool:
     """A function that has a value for every input."""
     return False
