@@ -27,13 +27,12 @@ from ..schemas.types import (
     same_shape,
 )
 from ..settings.conf import Conf
-from ..tree import replace
 from . import coercion
 from . import operator_values as values
 from .coercion import cast_to, tightest_common_type, wider_decimal
 from .mismatch import binary_diff_types, require_count, require_orderable
 from .operands import infix, promote, with_decimals
-from .shapes import never_null, resolve, with_arguments
+from .shapes import like_call, never_null, resolve, with_arguments
 
 # What no string is compared with, outside ANSI.
 _NO_TEXT = ArrayType | MapType | StructType | DayTimeIntervalType | YearMonthIntervalType
@@ -83,15 +82,11 @@ def _boolean_and_number(call: Call, conf: Conf) -> Expression | None:
             cast = coercion.implicit(boolean, number.data_type, conf)
             sides = [cast if side is boolean else side for side in call.arguments]
             return with_arguments(call, sides)
-        test = boolean if constant == 1 else _call(call, "not", boolean)
+        test = boolean if constant == 1 else like_call(call, "not", boolean)
         if call.name == "=":
             return test
-        return _call(call, "and", _call(call, "isnotnull", boolean), test)
+        return like_call(call, "and", like_call(call, "isnotnull", boolean), test)
     return None
-
-
-def _call(like: Call, name: str, *arguments: Expression) -> Call:
-    return replace(like, name=name, arguments=arguments)
 
 
 def _promote_strings(call: Call, conf: Conf) -> Call:
@@ -125,9 +120,6 @@ def _compare_decimals(call: Call, conf: Conf) -> Call:
     return call
 
 
-_FLOOR = {"<=", ">"}
-
-
 def _against_decimal_constant(call: Call) -> Call | Literal:
     """A whole number against a decimal constant is compared with the constant rounded."""
     left, right = call.arguments
@@ -143,7 +135,7 @@ def _against_decimal_constant(call: Call) -> Call | Literal:
             return TRUE if name in (">", ">=") else FALSE
         if value > 2**63 - 1:
             return FALSE if name in (">", ">=") else TRUE
-        whole = math.floor(value) if name in _FLOOR else math.ceil(value)
+        whole = math.floor(value) if name in ("<=", ">") else math.ceil(value)
         rounded = Literal(value=whole, type_=LONG)
         sides = (number, rounded) if position == 0 else (rounded, number)
         return with_arguments(call, sides)
