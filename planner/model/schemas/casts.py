@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .types import (
     ArrayType,
     AtomicType,
@@ -133,16 +135,25 @@ def can_up_cast(from_type: DataType, to_type: DataType) -> bool:
             return to_type.start <= from_type.start and to_type.end >= from_type.end
         case (YearMonthIntervalType(), YearMonthIntervalType()):
             return to_type.start <= from_type.start and to_type.end >= from_type.end
+        case _:
+            return _parts_fit(from_type, to_type, can_up_cast)
+
+
+def _parts_fit(
+    from_type: DataType, to_type: DataType, fits: Callable[[DataType, DataType], bool]
+) -> bool:
+    """Whether two arrays, maps or structs fit part by part, null never going where it may not."""
+    match from_type, to_type:
         case (ArrayType(), ArrayType()):
             nulls = to_type.contains_null or not from_type.contains_null
-            return nulls and can_up_cast(from_type.element_type, to_type.element_type)
+            return nulls and fits(from_type.element_type, to_type.element_type)
         case (MapType(), MapType()):
             nulls = to_type.value_contains_null or not from_type.value_contains_null
-            keys = can_up_cast(from_type.key_type, to_type.key_type)
-            return nulls and keys and can_up_cast(from_type.value_type, to_type.value_type)
+            keys = fits(from_type.key_type, to_type.key_type)
+            return nulls and keys and fits(from_type.value_type, to_type.value_type)
         case (StructType(), StructType()):
             return len(from_type.fields) == len(to_type.fields) and all(
-                (b.nullable or not a.nullable) and can_up_cast(a.data_type, b.data_type)
+                (b.nullable or not a.nullable) and fits(a.data_type, b.data_type)
                 for a, b in zip(from_type.fields, to_type.fields, strict=True)
             )
         case _:
@@ -162,34 +173,14 @@ def can_cast(from_type: DataType, to_type: DataType, mode: str) -> bool:
             return True
         case (NullType(), _):
             return True
-        case (ArrayType(), ArrayType()):
-            return _part(from_type.element_type, to_type.element_type, mode) and _nulls_fit(
-                from_type.contains_null, to_type.contains_null
-            )
-        case (MapType(), MapType()):
-            return (
-                _part(from_type.key_type, to_type.key_type, mode)
-                and not may_be_null(from_type.key_type, to_type.key_type, mode)
-                and _part(from_type.value_type, to_type.value_type, mode)
-                and _nulls_fit(from_type.value_contains_null, to_type.value_contains_null)
-            )
-        case (StructType(), StructType()):
-            return len(from_type.fields) == len(to_type.fields) and all(
-                _part(a.data_type, b.data_type, mode) and _nulls_fit(a.nullable, b.nullable)
-                for a, b in zip(from_type.fields, to_type.fields, strict=True)
-            )
+        case (MapType(), MapType()) if may_be_null(from_type.key_type, to_type.key_type, mode):
+            return False
+        case (ArrayType(), ArrayType()) | (MapType(), MapType()) | (StructType(), StructType()):
+            return _parts_fit(from_type, to_type, lambda a, b: can_cast(a, b, mode))
         case (_, StringType()):
             return True
         case _:
             return _can_cast_atomic(from_type, to_type, ansi=mode != "LEGACY")
-
-
-def _nulls_fit(from_nullable: bool, to_nullable: bool) -> bool:
-    return to_nullable or not from_nullable
-
-
-def _part(from_type: DataType, to_type: DataType, mode: str) -> bool:
-    return can_cast(from_type, to_type, mode)
 
 
 def _can_cast_atomic(from_type: DataType, to_type: DataType, *, ansi: bool) -> bool:
@@ -252,23 +243,8 @@ def can_store_assign(from_type: DataType, to_type: DataType) -> bool:
             DateType() | TimestampType() | TimestampNTZType(),
         ):
             return True
-        case (ArrayType(), ArrayType()):
-            return _nulls_fit(from_type.contains_null, to_type.contains_null) and can_store_assign(
-                from_type.element_type, to_type.element_type
-            )
-        case (MapType(), MapType()):
-            return (
-                _nulls_fit(from_type.value_contains_null, to_type.value_contains_null)
-                and can_store_assign(from_type.key_type, to_type.key_type)
-                and can_store_assign(from_type.value_type, to_type.value_type)
-            )
-        case (StructType(), StructType()):
-            return len(from_type.fields) == len(to_type.fields) and all(
-                _nulls_fit(a.nullable, b.nullable) and can_store_assign(a.data_type, b.data_type)
-                for a, b in zip(from_type.fields, to_type.fields, strict=True)
-            )
         case _:
-            return False
+            return _parts_fit(from_type, to_type, can_store_assign)
 
 
 def instead_of_cast(from_type: DataType, to_type: DataType) -> str | None:

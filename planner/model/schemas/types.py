@@ -19,7 +19,7 @@ class DataType:
     """A Spark SQL type. `simple` is Spark's simpleString, `sql` its upper-case SQL name."""
 
     name: ClassVar[str] = ""
-    sql_name: ClassVar[str] = ""
+    json_name: ClassVar[str] = ""
 
     @property
     def simple(self) -> str:
@@ -29,7 +29,7 @@ class DataType:
     @property
     def sql(self) -> str:
         """The form of error messages and of SQL text."""
-        return self.sql_name or self.simple.upper()
+        return self.simple.upper()
 
     @property
     def catalyst(self) -> str:
@@ -39,7 +39,7 @@ class DataType:
     @property
     def json(self) -> object:
         """The `type` value of Spark's schema JSON."""
-        return self.simple
+        return self.json_name or self.simple
 
 
 class AtomicType(DataType):
@@ -62,6 +62,8 @@ class StringType(AtomicType):
 class CollatedStringType(StringType):
     """Text that compares by a collation of another kind than by its bytes (UTF8_BINARY)."""
 
+    json_name = "string"  # the collation stands in the field's metadata
+
     collation: str
 
     @property
@@ -71,10 +73,6 @@ class CollatedStringType(StringType):
     @property
     def sql(self) -> str:
         return f"STRING COLLATE {self.collation}"
-
-    @property
-    def json(self) -> object:
-        return "string"  # the collation stands in the field's metadata
 
 
 class BinaryType(AtomicType):
@@ -93,38 +91,26 @@ class IntegralType(NumericType):
 
 class ByteType(IntegralType):
     name = "tinyint"
+    json_name = "byte"
     bits = 8
-
-    @property
-    def json(self) -> object:
-        return "byte"
 
 
 class ShortType(IntegralType):
     name = "smallint"
+    json_name = "short"
     bits = 16
-
-    @property
-    def json(self) -> object:
-        return "short"
 
 
 class IntegerType(IntegralType):
     name = "int"
+    json_name = "integer"
     bits = 32
-
-    @property
-    def json(self) -> object:
-        return "integer"
 
 
 class LongType(IntegralType):
     name = "bigint"
+    json_name = "long"
     bits = 64
-
-    @property
-    def json(self) -> object:
-        return "long"
 
 
 class FractionalType(NumericType):
