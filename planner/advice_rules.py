@@ -34,6 +34,7 @@ from .model.expressions.intervals import interval_text
 from .model.frozen import dataclass
 from .model.schemas.types import (
     BOOLEAN,
+    AnyTimestampType,
     ArrayType,
     CollatedStringType,
     DataType,
@@ -41,8 +42,6 @@ from .model.schemas.types import (
     FloatType,
     MapType,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
 from .model.settings.conf import NO_DATA_BATCHES, Conf
 from .model.text.text import pretty
@@ -342,9 +341,7 @@ def _times(writer: StateStoreWriter) -> Iterator[str]:
     """The time columns of the streams that an operator reads."""
     for node in writer.collect(StreamingRelationExec):
         columns = node.output
-        yield from (
-            c.name for c in columns if isinstance(c.data_type, TimestampType | TimestampNTZType)
-        )
+        yield from (c.name for c in columns if isinstance(c.data_type, AnyTimestampType))
 
 
 def _computed_of_event_time(writer: StateStoreWriter) -> str:

@@ -17,11 +17,9 @@ from ..schemas.types import (
     LONG,
     ArrayType,
     DataType,
-    DayTimeIntervalType,
     NullType,
     NumericType,
     StringType,
-    YearMonthIntervalType,
 )
 from ..settings.conf import Conf
 from ..text.text import pretty
@@ -139,11 +137,6 @@ def listed(value: Expression, used: Expression | None, element: DataType) -> Exp
 
 COUNT_BUFFER = Buffer("count", LONG, False, empty=0)
 """The number of values so far."""
-
-
-def is_ansi_interval(data_type: DataType) -> bool:
-    """Whether it is a day-time or year-month interval."""
-    return isinstance(data_type, DayTimeIntervalType | YearMonthIntervalType)
 
 
 OBJECT_BUFFER = Buffer("buf", BINARY)

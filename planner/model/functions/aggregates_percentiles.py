@@ -10,18 +10,17 @@ from ..expressions.evaluation import evaluate
 from ..registry import Show, register
 from ..schemas.types import (
     DOUBLE,
+    AnsiIntervalType,
     ArrayType,
     DataType,
-    DateType,
+    DatetimeType,
     IntegralType,
     NullType,
     NumericType,
     StringType,
-    TimestampNTZType,
-    TimestampType,
 )
 from ..settings.conf import Conf
-from .aggregates_common import is_ansi_interval, mismatch, object_aggregate
+from .aggregates_common import mismatch, object_aggregate
 from .aggregates_counts import (
     approximate_forms,
     discrete_forms,
@@ -42,7 +41,6 @@ _ORDERED = (
     '("NUMERIC" or "DATE" or "TIMESTAMP" or "TIMESTAMP_NTZ" or "INTERVAL YEAR TO MONTH" or '
     '"INTERVAL DAY TO SECOND" or "TIME")'
 )
-_TIMES = DateType | TimestampType | TimestampNTZType
 MAX_INT = 2**31 - 1
 
 
@@ -54,11 +52,11 @@ def _number(call: Call, conf: Conf) -> Expression:
     """
     argument = call.arguments[0]
     data_type = argument.data_type
-    if isinstance(data_type, NumericType) or is_ansi_interval(data_type):
+    if isinstance(data_type, NumericType | AnsiIntervalType):
         return argument
     if isinstance(data_type, StringType | NullType):
         return cast_unless_same(argument, DOUBLE, conf)
-    if isinstance(data_type, _TIMES) and conf.ansi:
+    if isinstance(data_type, DatetimeType) and conf.ansi:
         raise AnalysisError.of("UNSUPPORTED_TIME_TYPE")
     raise unexpected_type(call, 0, _NUMBERS)
 
@@ -67,7 +65,7 @@ def ordered(call: Call, conf: Conf) -> Expression:
     """The first argument as a number, date, time or interval; strings are cast to double."""
     value = call.arguments[0]
     data_type = value.data_type
-    if isinstance(data_type, NumericType | _TIMES) or is_ansi_interval(data_type):
+    if isinstance(data_type, NumericType | DatetimeType | AnsiIntervalType):
         return value
     if isinstance(data_type, StringType | NullType):
         return cast_unless_same(value, DOUBLE, conf)
@@ -215,7 +213,7 @@ def _per_share(value: DataType, call: Call) -> DataType:
 
 def _percentile_type(call: Call) -> DataType:
     value = first_type(call)
-    return _per_share(value if is_ansi_interval(value) else DOUBLE, call)
+    return _per_share(value if isinstance(value, AnsiIntervalType) else DOUBLE, call)
 
 
 register(

@@ -15,6 +15,7 @@ from ..schemas.types import (
     DOUBLE,
     INT,
     LONG,
+    AnsiIntervalType,
     DataType,
     DayTimeIntervalType,
     DecimalType,
@@ -33,7 +34,6 @@ from .aggregates_common import (
     NUMERIC_OR_INTERVAL,
     aggregate,
     counted,
-    is_ansi_interval,
 )
 from .build import call as build
 from .build import cast_as, double, if_else, long, when
@@ -63,7 +63,7 @@ def _check(call: Call, conf: Conf) -> Expression:
     require_count(call, 1)
     argument = call.arguments[0]
     data_type = argument.data_type
-    if isinstance(data_type, NumericType) or is_ansi_interval(data_type):
+    if isinstance(data_type, NumericType | AnsiIntervalType):
         return call
     if isinstance(data_type, StringType | NullType | TimestampType):
         return with_arguments(call, [cast_unless_same(argument, DOUBLE, conf)])

@@ -10,19 +10,18 @@ from ..registry import FunctionSpec, Show, lookup, null_if_any, register
 from ..schemas.types import (
     DOUBLE,
     LONG,
+    AnsiIntervalType,
     DataType,
     DateType,
-    DayTimeIntervalType,
     DecimalType,
     IntegralType,
     NullType,
     NumericType,
-    YearMonthIntervalType,
 )
 from ..settings.conf import Conf
 from ..tree import replace
 from . import operator_values as values
-from .coercion import adjusted_decimal, cast_to
+from .coercion import adjusted_decimal, cast_to, with_fields_of
 from .datetime_arithmetic import add_datetime, interval_times, subtract_datetime
 from .mismatch import require_count
 from .operands import check_operands, coerce_operands, infix, strings_as_doubles
@@ -56,10 +55,8 @@ def _result(decimal: Callable[[DecimalType, DecimalType], DecimalType]) -> Calla
         left, right = (a.data_type for a in call.arguments)
         if isinstance(left, DecimalType) and isinstance(right, DecimalType):
             return decimal(left, right)
-        if isinstance(left, DayTimeIntervalType) and isinstance(right, DayTimeIntervalType):
-            return DayTimeIntervalType(min(left.start, right.start), max(left.end, right.end))
-        if isinstance(left, YearMonthIntervalType) and isinstance(right, YearMonthIntervalType):
-            return YearMonthIntervalType(min(left.start, right.start), max(left.end, right.end))
+        if isinstance(left, AnsiIntervalType) and isinstance(right, type(left)):
+            return with_fields_of(left, right)
         return left
 
     return result

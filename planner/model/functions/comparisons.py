@@ -12,10 +12,10 @@ from ..schemas.types import (
     DOUBLE,
     LONG,
     STRING,
+    AnsiIntervalType,
     ArrayType,
     BooleanType,
     DataType,
-    DayTimeIntervalType,
     DecimalType,
     IntegralType,
     MapType,
@@ -23,7 +23,6 @@ from ..schemas.types import (
     NumericType,
     StringType,
     StructType,
-    YearMonthIntervalType,
     same_shape,
 )
 from ..settings.conf import Conf
@@ -35,7 +34,7 @@ from .operands import infix, promote, with_decimals
 from .shapes import like_call, never_null, resolve, with_arguments
 
 # What no string is compared with, outside ANSI.
-_NO_TEXT = ArrayType | MapType | StructType | DayTimeIntervalType | YearMonthIntervalType
+_NO_TEXT = ArrayType | MapType | StructType | AnsiIntervalType
 
 
 def coerce_comparison(call: Call, conf: Conf) -> Expression:

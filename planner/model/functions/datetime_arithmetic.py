@@ -12,14 +12,15 @@ from ..schemas.types import (
     DOUBLE,
     INT,
     TIMESTAMP,
+    AnsiIntervalType,
+    AnyTimestampType,
     CalendarIntervalType,
     DataType,
+    DatetimeType,
     DateType,
     DayTimeIntervalType,
     NullType,
     StringType,
-    TimestampNTZType,
-    TimestampType,
     YearMonthIntervalType,
 )
 from ..settings.conf import Conf
@@ -57,9 +58,9 @@ def add_datetime(call: Call, conf: Conf) -> Expression | None:
             return _call(call, "date_add_ym_interval", left, right)
         case (YearMonthIntervalType(), DateType()):
             return _call(call, "date_add_ym_interval", right, left)
-        case (TimestampType() | TimestampNTZType(), YearMonthIntervalType()):
+        case (AnyTimestampType(), YearMonthIntervalType()):
             return _call(call, "timestamp_add_ym_interval", left, right)
-        case (YearMonthIntervalType(), TimestampType() | TimestampNTZType()):
+        case (YearMonthIntervalType(), AnyTimestampType()):
             return _call(call, "timestamp_add_ym_interval", right, left)
         case (CalendarIntervalType(), CalendarIntervalType()):
             return None
@@ -101,7 +102,7 @@ def _time_plus(call: Call, time: Expression, interval: Expression, conf: Conf) -
         moved = _call(call, "timestamp_add_interval", cast_to(time, TIMESTAMP, conf), interval)
         return coercion.implicit(moved, target, conf)
     moved = _call(call, "timestamp_add_interval", time, interval)
-    if not isinstance(time.data_type, TimestampType | TimestampNTZType):
+    if not isinstance(time.data_type, AnyTimestampType):
         raise unexpected_type(moved, 0, _TIMES)
     return coercion.implicit(moved, time.data_type, conf)
 
@@ -113,8 +114,8 @@ def subtract_datetime(call: Call, conf: Conf) -> Expression | None:
             days = _call(call, "extractansiintervaldays", right)
             return _call(call, "date_add", left, _negated(call, days))
         case (
-            DateType() | TimestampType() | TimestampNTZType(),
-            DayTimeIntervalType() | YearMonthIntervalType() | CalendarIntervalType(),
+            DatetimeType(),
+            AnsiIntervalType() | CalendarIntervalType(),
         ):
             return _datetime_sub(call, left, right, conf)
         case (CalendarIntervalType(), _) | (DayTimeIntervalType(), _):
@@ -132,7 +133,7 @@ def subtract_datetime(call: Call, conf: Conf) -> Expression | None:
             raise unexpected_type(moved, 0, _TIMES)
         case (YearMonthIntervalType(), _) | (_, YearMonthIntervalType()):
             return None
-        case (TimestampType() | TimestampNTZType(), _) | (_, TimestampType() | TimestampNTZType()):
+        case (AnyTimestampType(), _) | (_, AnyTimestampType()):
             return _subtract_times(call, conf)
         case (DateType(), StringType()) if not conf.ansi:
             doubles = strings_as_doubles(call, conf).arguments
@@ -165,7 +166,7 @@ def _subtract_times(call: Call, conf: Conf) -> Expression:
             side = cast_to(side, TIMESTAMP, conf)
         sides.append(side)
     for position, side in enumerate(sides):
-        if not isinstance(side.data_type, TimestampType | TimestampNTZType):
+        if not isinstance(side.data_type, AnyTimestampType):
             raise unexpected_type(call, position, _TIMES)
     if sides[0].data_type != sides[1].data_type:
         sides = [cast_to(side, TIMESTAMP, conf) for side in sides]
@@ -190,7 +191,7 @@ def _sub_replacement(call: Call) -> Expression:
 def interval_times(call: Call, name: str, conf: Conf) -> Expression | None:
     """`interval * number` and `interval / number`."""
     left, right = call.arguments
-    kinds = CalendarIntervalType | DayTimeIntervalType | YearMonthIntervalType
+    kinds = CalendarIntervalType | AnsiIntervalType
     if name == "*" and isinstance(right.data_type, kinds):
         left, right = right, left
     if not isinstance(left.data_type, kinds):

@@ -13,11 +13,10 @@ from ..schemas.types import (
     DATE,
     INT,
     STRING,
+    AnsiIntervalType,
     DataType,
-    DayTimeIntervalType,
     DecimalType,
     TimestampNTZType,
-    YearMonthIntervalType,
 )
 from ..settings.conf import Conf
 from ..text.literal_text import session_time_zone
@@ -93,7 +92,7 @@ def _extract(call: Call) -> Expression:
         raise non_foldable_argument(call.name, "field", "STRING")
     word = str(field.value).lower() if isinstance(field, Literal) else ""
     function = _FIELDS.get(word)
-    interval = isinstance(source.data_type, DayTimeIntervalType | YearMonthIntervalType)
+    interval = isinstance(source.data_type, AnsiIntervalType)
     if function is None or (interval and function not in _INTERVAL_FIELDS):
         raise AnalysisError.of(
             "INVALID_EXTRACT_FIELD", field=to_sql_id(pretty(field)), expr=to_sql_expr(source)

@@ -11,10 +11,8 @@ from ..schemas.types import (
     STRING,
     BinaryType,
     DataType,
-    DateType,
+    DatetimeType,
     DecimalType,
-    TimestampNTZType,
-    TimestampType,
 )
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_id
@@ -88,7 +86,7 @@ def _to_char(call: Call, conf: Conf) -> Expression:
     """Of a number it formats digits, of a date or time it is date_format, of bytes an encoding."""
     require_count(call, 2)
     kind = call.arguments[0].data_type
-    if isinstance(kind, DateType | TimestampType | TimestampNTZType):
+    if isinstance(kind, DatetimeType):
         return resolve_like(call, "date_format", *call.arguments)
     if isinstance(kind, BinaryType):
         return _binary_text(call)

@@ -7,16 +7,15 @@ from ..registry import Show
 from ..schemas.casts import decimal_for
 from ..schemas.types import (
     DOUBLE,
+    AnsiIntervalType,
     CalendarIntervalType,
     DataType,
-    DayTimeIntervalType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegralType,
     NullType,
     StringType,
-    YearMonthIntervalType,
 )
 from ..settings.conf import Conf
 from . import coercion
@@ -96,7 +95,7 @@ def strings_as_doubles(call: Call, conf: Conf) -> Call:
     """Without ANSI a string operand of arithmetic is a double (or a decimal's double)."""
     left, right = call.arguments
     a, b = left.data_type, right.data_type
-    skip = CalendarIntervalType | DayTimeIntervalType | YearMonthIntervalType
+    skip = CalendarIntervalType | AnsiIntervalType
     if isinstance(a, StringType) and not isinstance(b, skip):
         left = cast_to(left, DOUBLE, conf)
     if isinstance(b, StringType) and not isinstance(a, skip):
@@ -112,16 +111,13 @@ def check_operands(call: Call, takes: str) -> Call:
     """
     left, right = (a.data_type for a in call.arguments)
     both_decimal = isinstance(left, DecimalType) and isinstance(right, DecimalType)
-    same_intervals = isinstance(left, _ANSI_INTERVAL) and type(left) is type(right)
+    same_intervals = isinstance(left, AnsiIntervalType) and type(left) is type(right)
     if left != right and not both_decimal and not same_intervals:
         raise binary_diff_types(call)
     kind = parameter(takes)
     if kind.implicit(left, ansi=True) != left or isinstance(left, NullType):
         raise binary_wrong_type(call, kind.sql)
     return call
-
-
-_ANSI_INTERVAL = DayTimeIntervalType | YearMonthIntervalType
 
 
 def infix(call: Call, show: Show) -> str:

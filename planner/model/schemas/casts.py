@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .types import (
+    AnsiIntervalType,
+    AnyTimestampType,
     ArrayType,
     AtomicType,
     BinaryType,
@@ -12,8 +14,8 @@ from .types import (
     ByteType,
     CalendarIntervalType,
     DataType,
+    DatetimeType,
     DateType,
-    DayTimeIntervalType,
     DecimalType,
     DoubleType,
     FloatType,
@@ -29,7 +31,6 @@ from .types import (
     StructType,
     TimestampNTZType,
     TimestampType,
-    YearMonthIntervalType,
     same_type,
 )
 
@@ -83,11 +84,11 @@ def may_be_null(from_type: DataType, to_type: DataType, mode: str) -> bool:
             return True
         case (FloatType() | DoubleType(), TimestampType()):
             return True
-        case (TimestampType() | TimestampNTZType(), DateType()):
+        case (AnyTimestampType(), DateType()):
             return isinstance(from_type, TimestampNTZType)
         case (_, DateType()):
             return True
-        case (DateType(), TimestampType() | TimestampNTZType()):
+        case (DateType(), AnyTimestampType()):
             return isinstance(to_type, TimestampNTZType)
         case (DateType(), _) | (_, CalendarIntervalType()):
             return True
@@ -125,15 +126,13 @@ def can_up_cast(from_type: DataType, to_type: DataType) -> bool:
         case (NumericType(), NumericType()):
             order = NUMERIC_ORDER
             return order.index(type(from_type)) < order.index(type(to_type))
-        case (DateType(), TimestampType() | TimestampNTZType()):
+        case (DateType(), AnyTimestampType()):
             return True
         case (TimestampNTZType(), TimestampType()) | (TimestampType(), TimestampNTZType()):
             return True
         case (AtomicType(), StringType()):
             return not isinstance(from_type, BinaryType)
-        case (DayTimeIntervalType(), DayTimeIntervalType()):
-            return to_type.start <= from_type.start and to_type.end >= from_type.end
-        case (YearMonthIntervalType(), YearMonthIntervalType()):
+        case (AnsiIntervalType(), AnsiIntervalType()) if type(from_type) is type(to_type):
             return to_type.start <= from_type.start and to_type.end >= from_type.end
         case _:
             return _parts_fit(from_type, to_type, can_up_cast)
@@ -190,12 +189,9 @@ def _can_cast_atomic(from_type: DataType, to_type: DataType, *, ansi: bool) -> b
             NumericType()
             | BooleanType()
             | BinaryType()
-            | DateType()
-            | TimestampType()
-            | TimestampNTZType()
+            | DatetimeType()
             | CalendarIntervalType()
-            | DayTimeIntervalType()
-            | YearMonthIntervalType(),
+            | AnsiIntervalType(),
         ):
             return True
         case (NumericType() | BooleanType(), NumericType() | BooleanType()):
@@ -208,20 +204,15 @@ def _can_cast_atomic(from_type: DataType, to_type: DataType, *, ansi: bool) -> b
             return True
         case (DateType(), NumericType() | BooleanType()):
             return not ansi
-        case (
-            DateType() | TimestampType() | TimestampNTZType(),
-            DateType() | TimestampType() | TimestampNTZType(),
-        ):
+        case (DatetimeType(), DatetimeType()):
             return True
         case (IntegralType(), BinaryType()):
             return not ansi
-        case (DayTimeIntervalType(), DayTimeIntervalType()):
+        case (AnsiIntervalType(), AnsiIntervalType()):
+            return type(from_type) is type(to_type)
+        case (AnsiIntervalType(), IntegralType() | DecimalType()):
             return True
-        case (YearMonthIntervalType(), YearMonthIntervalType()):
-            return True
-        case (DayTimeIntervalType() | YearMonthIntervalType(), IntegralType() | DecimalType()):
-            return True
-        case (IntegralType() | DecimalType(), DayTimeIntervalType() | YearMonthIntervalType()):
+        case (IntegralType() | DecimalType(), AnsiIntervalType()):
             return True
         case _:
             return False
@@ -238,10 +229,7 @@ def can_store_assign(from_type: DataType, to_type: DataType) -> bool:
             return True
         case (CalendarIntervalType(), StringType()):
             return True
-        case (
-            DateType() | TimestampType() | TimestampNTZType(),
-            DateType() | TimestampType() | TimestampNTZType(),
-        ):
+        case (DatetimeType(), DatetimeType()):
             return True
         case _:
             return _parts_fit(from_type, to_type, can_store_assign)

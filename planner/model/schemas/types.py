@@ -143,15 +143,23 @@ class DecimalType(FractionalType):
         return f"DecimalType({self.precision},{self.scale})"
 
 
-class DateType(AtomicType):
+class DatetimeType(AtomicType):
+    """A date or a timestamp."""
+
+
+class DateType(DatetimeType):
     name = "date"
 
 
-class TimestampType(AtomicType):
+class AnyTimestampType(DatetimeType):
+    """A timestamp, with a time zone or without."""
+
+
+class TimestampType(AnyTimestampType):
     name = "timestamp"
 
 
-class TimestampNTZType(AtomicType):
+class TimestampNTZType(AnyTimestampType):
     name = "timestamp_ntz"
 
 
@@ -164,29 +172,36 @@ YEAR_MONTH_FIELDS = ("year", "month")
 
 
 @dataclass(frozen=True)
-class DayTimeIntervalType(AtomicType):
-    """`INTERVAL start TO end`; values are microseconds. Fields count day, hour, minute, second."""
+class AnsiIntervalType(AtomicType):
+    """`INTERVAL start TO end`, fields by their number."""
+
+    field_names: ClassVar[tuple[str, ...]] = ()
 
     start: int = 0
-    end: int = 3
+    end: int = 0
 
     @property
     def simple(self) -> str:
-        first, last = DAY_TIME_FIELDS[self.start], DAY_TIME_FIELDS[self.end]
+        first, last = self.field_names[self.start], self.field_names[self.end]
         return f"interval {first}" if first == last else f"interval {first} to {last}"
 
 
 @dataclass(frozen=True)
-class YearMonthIntervalType(AtomicType):
-    """`INTERVAL start TO end`; values are months."""
+class DayTimeIntervalType(AnsiIntervalType):
+    """Values are microseconds; fields are day, hour, minute, second."""
 
-    start: int = 0
+    field_names = DAY_TIME_FIELDS
+
+    end: int = 3
+
+
+@dataclass(frozen=True)
+class YearMonthIntervalType(AnsiIntervalType):
+    """Values are months."""
+
+    field_names = YEAR_MONTH_FIELDS
+
     end: int = 1
-
-    @property
-    def simple(self) -> str:
-        first, last = YEAR_MONTH_FIELDS[self.start], YEAR_MONTH_FIELDS[self.end]
-        return f"interval {first}" if first == last else f"interval {first} to {last}"
 
 
 @dataclass(frozen=True)

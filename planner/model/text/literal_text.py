@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, cast
 from ..expressions.packed_arrays import PackedArray, packed_text
 from ..schemas.types import (
     DAY_TIME_FIELDS,
+    AnsiIntervalType,
     ArrayType,
     BinaryType,
     BooleanType,
     CalendarIntervalType,
     DataType,
+    DatetimeType,
     DateType,
     DayTimeIntervalType,
     DecimalType,
@@ -60,7 +62,7 @@ def literal_text(literal: Literal) -> str:
     match literal.type_:
         case BinaryType():
             return "0x" + cast(bytes, literal.value).hex().upper()
-        case DayTimeIntervalType() | YearMonthIntervalType():
+        case AnsiIntervalType():
             return _ansi_interval(literal.value, literal.type_)
         case ArrayType() | MapType() | StructType():
             return _internal_text(literal.value, literal.type_)
@@ -144,7 +146,7 @@ def value_text(value: object, data_type: DataType, time_zone: str | None = None)
             return timestamp_text(cast(int, value), "UTC")
         case CalendarIntervalType():
             return calendar_interval_text(*cast("tuple[int, int, int]", value))
-        case DayTimeIntervalType() | YearMonthIntervalType():
+        case AnsiIntervalType():
             return _ansi_interval(value, data_type)
         case BinaryType():
             return cast(bytes, value).decode("utf-8", "replace")
@@ -173,13 +175,7 @@ def _internal_text(value: object, data_type: DataType) -> str:
             row = cast("tuple[object, ...]", value)
             parts = (_internal_text(v, f.data_type) for f, v in zip(fields, row, strict=True))
             return "[" + ",".join(parts) + "]"
-        case (
-            DateType()
-            | TimestampType()
-            | TimestampNTZType()
-            | DayTimeIntervalType()
-            | YearMonthIntervalType()
-        ):
+        case DatetimeType() | AnsiIntervalType():
             return str(value)
         case _:
             return value_text(value, data_type)
