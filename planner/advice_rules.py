@@ -1,7 +1,7 @@
 """The rules of advice: one fault of a stateful operator each.
 
 A rule looks at one operator and gives what the plan or the facts at hand prove. `RULES` has them in
-the order in which they are told.
+the order in which they are shown.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ def never_evicted(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
     if not isinstance(writer, _BY_KEYS) or not reason.startswith(NEVER) or _bounded(writer):
         return
     if writer.output_mode == "complete" and not isinstance(writer, BaseStreamingDeduplicateExec):
-        return  # all_state_each_batch tells more
+        return  # all_state_each_batch says more
     if writer.collect(EventTimeWatermarkExec):
-        return  # watermark_not_in_keys tells more
+        return  # watermark_not_in_keys says more
     time = next(iter(_times(writer)), "a time column")
     change = f"give {time} a watermark and group by window({time}, ...)"
     if isinstance(writer, BaseStreamingDeduplicateExec):
@@ -217,7 +217,7 @@ def padded_rows_late(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
     for side in writer.padded_sides:
         time, limit = event_time(columns[side]), limits[side]
         if limit is None or time is None:
-            continue  # unbounded_join_side tells more
+            continue  # unbounded_join_side says more
         wait = interval_text(0, 0, max(0, facts.delay_ms - limit - (limit % 1000 == 999)) * 1000)
         cost = f"rows of the {side} stream that match nothing come {wait or '0 seconds'} late"
         if len(facts.watermarks) > 1 and facts.conf[_POLICY] != "max":

@@ -74,7 +74,9 @@ def check(
         from .pages.shell import write_page
 
         now = None
-        with suppress(AnalysisError, StreamingCheckError, PlanningError):  # told as refused
+        with suppress(
+            AnalysisError, StreamingCheckError, PlanningError
+        ):  # the report says that it is refused
             now = planned(asked, pinned_settings(stored), stored.names)
         write_page(html, check_page(report, now))
     if as_json:
@@ -109,8 +111,7 @@ def diff(
     WAS and NOW are what `stateplan check` takes. The status is 0 if they are the same, else 1.
     """
     from .evolution.check import planned
-    from .evolution.diff import diff_plans
-    from .evolution.diff_printing import diff_markdown, diff_text
+    from .evolution.diff import diff_markdown, diff_plans, diff_text
     from .evolution.inputs import Reading, load_asked
 
     reading = Reading(catalog=catalog, name=name)

@@ -12,7 +12,7 @@ import click
 from .cli_options import settings
 
 if TYPE_CHECKING:
-    from .query import Query
+    pass
 
 _MODES = (
     "simple, extended, formatted, cost, codegen, json, stateful, mermaid, dot, runtime or "
@@ -27,7 +27,7 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--catalog",
             metavar="FILE",
-            help="A YAML file with the schemas of tables and directories that no query tells.",
+            help="A YAML file with the schemas of tables and directories that no query declares.",
         ),
         click.option("--mode", default="simple", show_default=True, help=_MODES),
         click.option("--advice", is_flag=True, help="Say what costs more than one may expect."),
@@ -102,7 +102,12 @@ def explain(
         )
         sys.exit(status)
     if kind == ".sql":
-        query = _sql(file, catalog, conf, output_mode)
+        from .model.settings.conf import Conf
+        from .query import Query
+
+        query = Query.of_sql_file(
+            file, catalog=catalog, conf=Conf(settings(conf)), output_mode=output_mode
+        )
     elif catalog is not None:
         raise click.UsageError("A description has its own sources: leave --catalog out.")
     else:
@@ -129,21 +134,6 @@ def _is_pipeline(file: str) -> bool:
     return defines_datasets(read_text(path))
 
 
-def _sql(file: str, catalog: str | None, conf: tuple[str, ...], output_mode: str | None) -> Query:
-    from .catalog_file import load_catalog
-    from .description import read_text
-    from .model.settings.conf import Conf
-    from .query import Query
-
-    return Query(
-        read_text(Path(file)).strip().removesuffix(";"),
-        sources={} if catalog is None else load_catalog(catalog),
-        output_mode=output_mode or "append",
-        conf=Conf(settings(conf)),
-        tables=True,
-    )
-
-
 def checked(mode: str) -> str:
     """An explain mode; raises DescriptionError for one that there is not, before anything runs."""
     from .explaining import check_mode
@@ -153,9 +143,9 @@ def checked(mode: str) -> str:
 
 
 def _tables(catalog: str | None) -> Any:
-    from .catalog_file import catalog_tables, load_catalog
+    from .described_sources import catalog_tables, load_catalog
 
-    return {} if catalog is None else catalog_tables(load_catalog(catalog))
+    return catalog_tables(load_catalog(catalog))
 
 
 @click.command()

@@ -45,7 +45,7 @@ def state() -> None:
     "--limit",
     type=click.IntRange(min=0),
     metavar="ROWS",
-    help=f"At most so many rows; on a terminal {SHOWN_ROWS} unless told.",
+    help=f"At most so many rows; on a terminal {SHOWN_ROWS} by default.",
 )
 def show(
     checkpoint: str,
@@ -108,12 +108,10 @@ def rescale(checkpoint: str, stores: int) -> None:
 
     done = change(checkpoint, stores)
     names = ", ".join(f"{i} ({name})" for i, name in done.operators.items())
-    said = (
-        f"{done.before:,} -> {done.after:,} stores"
-        if done.before != done.after
-        else (f"{done.after:,} stores already")
-    )
-    print(f"{said}, operators: {names or 'none'}; the query goes on with batch {done.next_batch}")
+    text = f"{done.after:,} stores already"
+    if done.before != done.after:
+        text = f"{done.before:,} -> {done.after:,} stores"
+    print(f"{text}, operators: {names or 'none'}; the query goes on with batch {done.next_batch}")
 
 
 def _converting(command: Callable[..., None]) -> Callable[..., None]:

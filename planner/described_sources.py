@@ -1,11 +1,19 @@
-"""Sources as a description or a program names them, and as the planner knows them."""
+"""Sources as a description, a program or a catalog names them, and as the planner knows them.
+
+The file given with --catalog has the columns of tables and directories that no query declares:
+
+events: user STRING, ts TIMESTAMP
+sales.orders: {schema: "id BIGINT, total DECIMAL(10,2)", format: delta}
+clicks: {schema: "user STRING", path: /data/clicks, format: json}
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from .description import SourceDescription
+from .description import SourceDescription, read_file
 from .model.catalog import Source
 from .model.errors import DescriptionError
 from .model.formats import fixed_schema
@@ -65,3 +73,31 @@ def described_sources(
     parsed = parse_description({"sql": "", "sources": written}, origin).sources
     given = {n: s for n, s in (sources or {}).items() if isinstance(s, SourceDescription)}
     return {**parsed, **given}
+
+
+def load_catalog(path: str | Path | None) -> dict[str, SourceDescription]:
+    """The tables of a YAML or JSON file by name: each its schema, or the keys of a source.
+
+    Without a file there are none.
+
+    Raises:
+        DescriptionError: the file is missing or broken, or an entry is.
+    """
+    content = None if path is None else read_file(Path(path))
+    if path is None or content is None:  # a file that --write-catalog is to fill
+        return {}
+    if not isinstance(content, dict):
+        raise DescriptionError.of("STATEPLAN_BAD_CATALOG", path=path)
+    return described_sources(content, str(path))
+
+
+def catalog_tables(described: Mapping[str, SourceDescription]) -> dict[str, Source]:
+    """Tables as the planner knows them: read as a stream or at rest, unless they are `static`.
+
+    Raises:
+        DescriptionError: one has no schema.
+    """
+    return {
+        name: catalog_source(name, source, source.path, either=not source.static)
+        for name, source in described.items()
+    }

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..physical.stateful import OutputMode
 from .collecting import without_collections
-from .described_sources import catalog_source
-from .description import Description, SinkDescription, SourceDescription
+from .described_sources import catalog_source, load_catalog
+from .description import Description, SinkDescription, SourceDescription, read_text
 from .model.catalog import Source
 from .model.errors import DescriptionError
 from .model.expressions.core import Alias, AttributeReference, Expression, LambdaVariable
@@ -104,6 +104,24 @@ class Query:
             description=description,
             folder=folder,
             names=description.names,
+        )
+
+    @classmethod
+    def of_sql_file(
+        cls,
+        path: str | Path,
+        *,
+        catalog: str | None = None,
+        conf: Conf | None = None,
+        output_mode: str | None = None,
+    ) -> Query:
+        """The query of a file of SQL, over the tables of a catalog file."""
+        return cls(
+            read_text(Path(path)).strip().removesuffix(";"),
+            sources=load_catalog(catalog),
+            output_mode=output_mode or "append",
+            conf=conf,
+            tables=True,
         )
 
     def with_conf(self, conf: Conf) -> Query:
@@ -367,8 +385,8 @@ def renumbered(plan: LogicalPlan) -> LogicalPlan:
     def new_ids(node: LogicalPlan) -> LogicalPlan:
         attributes = getattr(node, "attributes", None)
         if attributes is not None and "attributes" not in node.expression_fields:
-            made = tuple(new_id(attribute) for attribute in attributes)
-            node = replace(node, attributes=made)  # type: ignore[call-arg]
+            fresh_attributes = tuple(new_id(attribute) for attribute in attributes)
+            node = replace(node, attributes=fresh_attributes)  # type: ignore[call-arg]
         return node.transform_expressions(new_id)
 
     return plan.transform_up(new_ids)

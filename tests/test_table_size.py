@@ -53,7 +53,7 @@ def test_joins_are_chosen_by_it(
 
 
 def test_a_catalog_may_say_it(tmp_path: Path) -> None:
-    from stateplan.planner.catalog_file import catalog_tables, load_catalog
+    from stateplan.planner.described_sources import catalog_tables, load_catalog
 
     path = tmp_path / "catalog.yaml"
     path.write_text('users: {schema: "user STRING", size: 3 GiB}\n')

@@ -23,8 +23,7 @@ from stateplan.physical.explain.stateful import stateful_text
 from stateplan.physical.explain.tree import tree_text
 from stateplan.planner.described_sources import described_sources
 from stateplan.planner.evolution.check import Asked, planned
-from stateplan.planner.evolution.diff import diff_plans
-from stateplan.planner.evolution.diff_printing import diff_text
+from stateplan.planner.evolution.diff import diff_plans, diff_text
 from stateplan.planner.evolution.documents import document_of, side_from
 from stateplan.planner.evolution.inputs import load_asked
 from stateplan.planner.model.text.literal_text import time_zone_scope
@@ -136,7 +135,7 @@ class GoldenPlans:
             query: a query; SQL text; a function of DataFrames named as the sources are; or the
                 path of a file that explains.
             sources, output_mode, conf: for text and functions, as for `stateplan.sql`.
-            name: tells the plans of one test apart.
+            name: distinguishes the plans of one test.
 
         Raises:
             GoldenPlanChanged: it is another one, or there is none yet.

@@ -1,6 +1,6 @@
 """Lines of the user's code on every relation and expression that PySpark's client makes.
 
-The client itself tells the place of few expressions and of no relation. Both have a field for it
+The client itself sends the place of few expressions and of no relation. Both have a field for it
 in the protocol; `record` fills it from the call stack.
 """
 
@@ -22,7 +22,7 @@ _LIBRARIES = tuple(
 )
 
 
-# What the JVM tells of functions that PySpark calls without saying from where.
+# What the JVM gives as the place of functions that PySpark calls without one.
 _NATIVE = "java.base/jdk.internal.reflect.NativeMethodAccessorImpl.invoke0(Native Method)"
 _FUNCTIONS = os.path.join("sql", "connect", "functions", "builtin.py")
 
@@ -30,8 +30,8 @@ _FUNCTIONS = os.path.join("sql", "connect", "functions", "builtin.py")
 def call_site() -> tuple[str, str] | None:
     """The innermost line that is neither PySpark's nor this package's, and what it called.
 
-    The line is `path:line`. What it called is told as classic PySpark's messages tell it: methods
-    of columns with the line, functions without; other calls are not told.
+    The line is `path:line`. What it called reads as in classic PySpark's messages: methods of
+    columns with the line, functions without; other calls are left out.
     """
     frame: FrameType | None = sys._getframe(1)
     called = ""
@@ -70,8 +70,8 @@ def record() -> Callable[[], None]:
         made_expression(self)
         site = call_site()
         if self.origin is None and site is not None:
-            told = proto.PythonOrigin(call_site=site[0], fragment=site[1])
-            self.origin = proto.Origin(python_origin=told)
+            python = proto.PythonOrigin(call_site=site[0], fragment=site[1])
+            self.origin = proto.Origin(python_origin=python)
 
     plan.LogicalPlan.__init__ = new_plan  # type: ignore[method-assign]
     plan.LogicalPlan._create_proto_relation = new_relation  # type: ignore[method-assign]

@@ -19,8 +19,8 @@ from ..model.expressions.core import (
 )
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..model.plans.logical import Filter, Project
+from ..model.plans.pivot import UnresolvedUnpivot
 from ..model.plans.query_plan import LogicalPlan
-from ..model.plans.unpivot import UnresolvedUnpivot
 from ..model.schemas.types import (
     DOUBLE,
     NULL,
@@ -53,8 +53,8 @@ def with_columns(reader: RelationReader, message: Message, origin: Origin | None
     entries: list[Expression] = []
 
     def made(name: str, value: Expression) -> Alias:
-        told = Metadata(given=given[name]) if name in given else None
-        return Alias(child=value, name=name, explicit_metadata=told)
+        metadata = Metadata(given=given[name]) if name in given else None
+        return Alias(child=value, name=name, explicit_metadata=metadata)
 
     for column in child.output:
         found = by_name.get(fold(column.name))

@@ -41,8 +41,7 @@ from .failures import unsupported
 from .literals import literal_of
 from .names import name_parts
 from .places import Message, origin_of
-from .python_functions import call_of
-from .scala_functions import VECTOR_FUNCTIONS, scala_call, vector_call
+from .python_functions import VECTOR_FUNCTIONS, call_of, scala_call, vector_call
 from .types import from_proto, in_sql, read_type
 
 if TYPE_CHECKING:
@@ -253,8 +252,10 @@ class ExpressionReader:
     def alias(self, message: Message, origin: Origin | None) -> Expression:
         child = self.read(message.expr)
         if len(message.name) == 1:
-            told = Metadata(given=message.metadata) if message.HasField("metadata") else None
-            return Alias(child=child, name=message.name[0], explicit_metadata=told, origin=origin)
+            metadata = Metadata(given=message.metadata) if message.HasField("metadata") else None
+            return Alias(
+                child=child, name=message.name[0], explicit_metadata=metadata, origin=origin
+            )
         return MultiAlias(child=child, names=tuple(message.name), origin=origin)
 
     def cast(self, message: Message, origin: Origin | None) -> Expression:

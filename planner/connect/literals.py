@@ -81,7 +81,7 @@ def _decimal(value: Message, origin: Origin | None) -> Literal:
     number = Decimal(value.value)
     exponent = number.as_tuple().exponent
     assert isinstance(exponent, int)  # NaN and infinity are no decimals
-    # The type that the client tells is (10, 0) for any number: Spark takes the number's own.
+    # The type that the client sends is (10, 0) for any number: Spark takes the number's own.
     scale = max(-exponent, 0)
     precision = max(len(number.as_tuple().digits) + max(exponent, 0), scale)
     return Literal(value=number, type_=DecimalType(precision, scale), origin=origin)

@@ -97,7 +97,7 @@ def evaluate(
 
     Raises:
         StateplanError: the code is no expression, does not give a DataFrame, or is refused; Python
-            and PySpark errors of its own calls are told as such.
+            and PySpark errors of its own calls are reported as such.
     """
     service = PlannerService(catalog=sources, conf=conf)
     if isinstance(code, str):
@@ -108,7 +108,7 @@ def evaluate(
         session.named_tables = False
         scope = {source: _frame(spark, source, s.streaming) for source, s in sources.items()}
         program = _compiled(code, name) if isinstance(code, str) else None
-        with _told():
+        with _as_messages():
             if program is not None:
                 found = eval(program, {**scope, "F": _functions()})
             else:
@@ -159,9 +159,9 @@ def _compiled(code: str, name: str) -> CodeType:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _as_messages() -> Iterator[None]:
     """Errors of the user's code as messages: PySpark's own with its condition."""
-    hint = "Mend the PySpark code."
+    hint = "Fix the PySpark code."
     try:
         yield
     except NotPlanned as error:

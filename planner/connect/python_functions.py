@@ -1,4 +1,4 @@
-"""Python functions in the client's plans: calls in expressions, and operators that run them."""
+"""Users' functions in the client's plans: calls in expressions, and operators that run them."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from ..model.expressions.core import (
     lit,
 )
 from ..model.expressions.python_functions import EvalKind, PythonUDF
+from ..model.expressions.scala_functions import ScalaUDF
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..model.plans.logical import EventTimeWatermark, Project
 from ..model.plans.python_operators import (
@@ -32,7 +33,7 @@ from ..model.plans.python_operators import (
 )
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import AnalyzedPlan, LocalRelation
-from ..model.schemas.types import StructField, StructType
+from ..model.schemas.types import BYTE, DOUBLE, INT, STRING, ArrayType, StructField, StructType
 from ..model.text.text import plan_text
 from ..model.tree import replace
 from .failures import unsupported
@@ -179,11 +180,11 @@ def _transform_with_state(
     keys: Iterable[Expression],
     origin: Origin | None,
 ) -> LogicalPlan:
-    told = message.transform_with_state_info
-    time_mode = _TIME_MODES.get(told.time_mode.lower())
+    info = message.transform_with_state_info
+    time_mode = _TIME_MODES.get(info.time_mode.lower())
     mode = _output_mode(message.output_mode)
     if time_mode is None:
-        raise AnalysisError.of("STATEFUL_PROCESSOR_UNKNOWN_TIME_MODE", timeMode=told.time_mode)
+        raise AnalysisError.of("STATEFUL_PROCESSOR_UNKNOWN_TIME_MODE", timeMode=info.time_mode)
     grouped, count = _grouped(reader, child, map(_named, keys))
     initial: LogicalPlan = LocalRelation(attributes=())
     initial_count, initial_type = 0, StructType(())
@@ -194,7 +195,7 @@ def _transform_with_state(
         initial_type = StructType(
             tuple(StructField(a.name, a.data_type, a.nullable) for a in given.output)
         )
-    output = from_proto(told.output_schema)
+    output = from_proto(info.output_schema)
     assert isinstance(output, StructType)
     number = message.func.python_udf.eval_type
     plan: LogicalPlan = TransformWithStateInPySpark(
@@ -210,8 +211,8 @@ def _transform_with_state(
         rows="python_row" if number in _ROWS else "pandas",
         origin=origin,
     )
-    if told.event_time_column_name:
-        plan = _with_event_time(plan, told.event_time_column_name, child, origin)
+    if info.event_time_column_name:
+        plan = _with_event_time(plan, info.event_time_column_name, child, origin)
     return plan
 
 
@@ -255,7 +256,7 @@ def _function(message: Message, columns: tuple[AttributeReference, ...]) -> Pyth
 
 
 def _as_sent(message: Message) -> tuple[object, ...]:
-    """What tells one function from another, and what runs it: the pickled function is the last."""
+    """What distinguishes functions, and what runs one: the pickled function is the last."""
     sent = message.python_udf
     return (message.function_name, sent.eval_type, sent.command)
 
@@ -305,3 +306,54 @@ def _text(key: Expression) -> str:
         case UnresolvedFunction(name="window", arguments=(time, Literal() as size)):
             key = replace(key, arguments=(time, size, size, lit("0 second")))
     return plan_text(key)
+
+
+# ------------------------------------------------------------------------ Scala and Java
+
+
+# A vector of MLlib as Spark keeps it.
+VECTOR = StructType(
+    (
+        StructField("type", BYTE, False),
+        StructField("size", INT, True),
+        StructField("indices", ArrayType(INT, False), True),
+        StructField("values", ArrayType(DOUBLE, False), True),
+    )
+)
+# Spark's are functions without a name that only MLlib knows.
+VECTOR_FUNCTIONS = {"vector_to_array": ArrayType(DOUBLE, False), "array_to_vector": VECTOR}
+
+
+def vector_call(name: str, arguments: tuple[Expression, ...], origin: Origin | None) -> Expression:
+    """`vector_to_array(column)` and `array_to_vector(column)`."""
+    return ScalaUDF(type_=VECTOR_FUNCTIONS[name], arguments=arguments[:1], origin=origin)
+
+
+def scala_call(
+    message: Message, arguments: tuple[Expression, ...], origin: Origin | None
+) -> Expression:
+    """A call whose code came with it: only its type matters to a plan.
+
+    A type as text is a struct's, of the columns that the code uses where it is a placeholder.
+    """
+    sent = message.scalar_scala_udf
+    written = sent.outputType.WhichOneof("kind") == "unparsed"
+    text = sent.outputType.unparsed.data_type_string
+    return ScalaUDF(
+        function_name=message.function_name,
+        type_=read_schema(text) if written else from_proto(sent.outputType),
+        may_be_null=sent.nullable,
+        is_deterministic=message.deterministic,
+        arguments=arguments,
+        origin=origin,
+    )
+
+
+def unknown_call(function: UnresolvedFunction) -> Expression:
+    """A call of a function that only a cluster's catalog knows, taken to give a text."""
+    return ScalaUDF(
+        function_name=function.name,
+        type_=STRING,
+        arguments=function.arguments,
+        origin=function.origin,
+    )

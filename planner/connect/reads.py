@@ -32,7 +32,7 @@ def read(reader: RelationReader, message: Message, origin: Origin | None) -> Log
     """`spark.readStream...load()`, `spark.read...load()` or `spark.table(name)`.
 
     Raises:
-        DescriptionError: nobody told the columns.
+        DescriptionError: the columns are not known.
     """
     if message.WhichOneof("read_type") == "named_table":
         name = message.named_table.unparsed_identifier

@@ -13,7 +13,7 @@ from pyspark.sql.connect import proto
 
 from ...rules.analysis.relations.joins import keep_apart
 from ..model.errors import AnalysisError
-from ..model.expressions.core import Alias, AttributeReference, Expression, Literal, Origin
+from ..model.expressions.core import Alias, AttributeReference, Expression, Literal, Origin, lit
 from ..model.expressions.intervals import interval_text, parse_interval
 from ..model.expressions.subqueries import LateralJoin, LateralSubquery
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction, UnresolvedStar
@@ -37,9 +37,9 @@ from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import AnalyzedPlan, SubqueryAlias
 from ..model.plans.set_operations import Except, Intersect
 from ..model.schemas.open_schemas import is_placeholder
-from ..model.schemas.types import INT
 from ..model.tree import replace
-from . import columns, grouping, partitions, python_functions, reads, statistics, transposition
+from ..sql.errors import negative_delay
+from . import columns, grouping, partitions, python_functions, reads, statistics
 from .expressions import ExpressionReader
 from .failures import unsupported
 from .names import name_parts
@@ -144,25 +144,20 @@ class RelationReader:
 
     def limit(self, message: Message, origin: Origin | None) -> LogicalPlan:
         child = self.child(message.input)
-        count = Literal(value=message.limit, type_=INT)
+        count = lit(message.limit)
         local = LocalLimit(child=child, limit=count, origin=origin)
         return GlobalLimit(child=local, limit=count, origin=origin)
 
     def offset(self, message: Message, origin: Origin | None) -> LogicalPlan:
         child = self.child(message.input)
-        return Offset(child=child, offset=Literal(value=message.offset, type_=INT), origin=origin)
+        return Offset(child=child, offset=lit(message.offset), origin=origin)
 
     def deduplicate(self, message: Message, origin: Origin | None) -> LogicalPlan:
         child = self.child(message.input)
         names = dict.fromkeys(message.column_names)
-        keys = tuple(UnresolvedAttribute(parts=(name,)) for name in names)
+        keys: tuple[Expression, ...] = tuple(UnresolvedAttribute(parts=(n,)) for n in names)
         if message.all_columns_as_keys:
-            return Deduplicate(
-                child=child,
-                keys=(UnresolvedStar(),),
-                within_watermark=message.within_watermark,
-                origin=origin,
-            )
+            keys = (UnresolvedStar(),)
         within = message.within_watermark
         return Deduplicate(child=child, keys=keys, within_watermark=within, origin=origin)
 
@@ -171,11 +166,7 @@ class RelationReader:
         text = message.delay_threshold
         amount = parse_interval(text)
         if _days(amount) < 0:
-            raise AnalysisError(
-                None,
-                f"requirement failed: delay threshold ({text}) should not be negative.",
-                hint="A watermark's delay is zero or more.",
-            )
+            raise negative_delay(text)
         if not child.is_streaming:
             return child  # Spark drops the watermark of a table at once
         event_time = UnresolvedAttribute(parts=name_parts(message.event_time), origin=origin)
@@ -343,7 +334,7 @@ _READERS: dict[str | None, Reader] = {
     "sort": RelationReader.sort,
     "limit": RelationReader.limit,
     "offset": RelationReader.offset,
-    "transpose": transposition.transpose,
+    "transpose": statistics.transpose,
     "deduplicate": RelationReader.deduplicate,
     "with_watermark": RelationReader.watermark,
     "subquery_alias": RelationReader.alias,

@@ -35,9 +35,8 @@ from .analyze import schema_of
 from .failures import missing_schema, unsupported
 from .guesses import UNKNOWN_TABLE, Guesses
 from .places import Message, origin_of, placed
-from .python_functions import call_of
+from .python_functions import call_of, unknown_call
 from .relations import RelationReader
-from .scala_functions import unknown_call
 from .streams import StartedQuery
 from .widening import Widening
 

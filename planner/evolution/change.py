@@ -29,6 +29,16 @@ class Change:
             return None
         return before, after
 
+    def differs(self, name: str, why: str) -> Finding:
+        """A finding about a changed fact: what the state holds does not fit the new query."""
+        was, now = self.was.facts[name], self.now.facts[name]
+        return self.finding(name, "differs", was.text, now.text, why, KEEP)
+
+    def stale(self, name: str, why: str) -> Finding:
+        """A finding about a changed fact: the state serves, but older results stay in the sink."""
+        was, now = self.was.facts[name], self.now.facts[name]
+        return self.finding(name, "stale", was.text, now.text, why, REBUILD)
+
     def finding(
         self, what: str, verdict: Verdict, was: str, now: str, why: str, action: str
     ) -> Finding:

@@ -25,12 +25,13 @@ from ...physical.plan import SparkPlan, StatefulOperator
 from ...physical.scans import ColumnarToRowExec
 from ..model.text.literal_text import time_zone_scope
 from .check import meanings
+from .printing import cell
 from .refusals import fields_of, fields_text
 from .relations import relation_of
-from .report import Finding, Verdict, worst
+from .report import MEANS, Finding, Verdict, worst
 from .side import Side
 from .symbols import in_order, order_key
-from .words import key_text, text_of
+from .words import key_text, shortened, text_of
 
 VERSION = 1
 # What they compute is seen in the columns of what stands above.
@@ -233,3 +234,47 @@ def _settings(was: Side, now: Side) -> Iterator[Difference]:
             yield Difference(kind="changed", what=key, was=before, now=after)
     if was.mode != now.mode:
         yield Difference(kind="changed", what="output mode", was=was.mode or "", now=now.mode or "")
+
+
+# ------------------------------------------------------------------------------------ for people
+
+
+_SIGNS = {"added": "+", "removed": "-", "moved": ">", "changed": "~"}
+
+
+def diff_text(diff: PlanDiff) -> str:
+    """The differences as plain text, without a line break at its end."""
+    return "\n".join(_lines(diff))
+
+
+def _lines(diff: PlanDiff) -> Iterator[str]:
+    if not diff.differences:
+        yield "The queries are the same."
+        return
+    for each in diff.differences:
+        effect = "" if each.effect == "same" else f"  [{each.effect}: {each.why}]"
+        yield f"{_SIGNS[each.kind]} {each.what}{effect}"
+        was, now = shortened(each.was, each.now)
+        if was:
+            yield f"    - {was}"
+        if now:
+            yield f"    + {now}"
+    yield ""
+    yield f"effect on a checkpoint: {diff.verdict}: {MEANS[diff.verdict]}"
+
+
+def diff_markdown(diff: PlanDiff) -> str:
+    """The differences as markdown, without a line break at its end."""
+    if not diff.differences:
+        return "The queries are the same."
+    lines = ["| | what | was | now | effect on state |", "| --- | --- | --- | --- | --- |"]
+    for d in diff.differences:
+        parts = (d.kind, d.what, *shortened(d.was, d.now), _effect(d))
+        lines.append(f"| {' | '.join(map(cell, parts))} |")
+    return "\n".join([*lines, "", f"Effect on a checkpoint: **{diff.verdict}**."])
+
+
+def _effect(difference: Difference) -> str:
+    if difference.effect == "same":
+        return ""
+    return f"{difference.effect}: {difference.why}"

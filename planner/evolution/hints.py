@@ -1,4 +1,4 @@
-"""What a checkpoint alone tells of the meaning of its state: the names in its schemas."""
+"""What a checkpoint alone says of the meaning of its state: the names in its schemas."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from dataclasses import field
 from pathlib import Path
 
 from ...physical.explain.plan_json import from_json
+from ..described_sources import catalog_tables, load_catalog
 from ..description import load_description, read_file, read_text
 from ..model.errors import DescriptionError
 from ..model.frozen import dataclass
@@ -43,7 +44,12 @@ def load_asked(path: str | Path, reading: Reading | None = None) -> Asked:
         case ".py" | ".ipynb":
             return _of_script(path, reading)
         case ".sql":
-            return _of_sql(path, reading)
+            return Query.of_sql_file(
+                path,
+                catalog=reading.catalog,
+                conf=Conf(dict(reading.conf)),
+                output_mode=reading.output_mode,
+            )
         case ".json":
             content = read_file(Path(path))
             if isinstance(content, dict) and "plan" in content:
@@ -57,28 +63,14 @@ def load_asked(path: str | Path, reading: Reading | None = None) -> Asked:
     )
 
 
-def _of_sql(path: str | Path, reading: Reading) -> Query:
-    from ..catalog_file import load_catalog
-
-    return Query(
-        read_text(Path(path)).strip().removesuffix(";"),
-        sources={} if reading.catalog is None else load_catalog(reading.catalog),
-        output_mode=reading.output_mode or "append",
-        conf=Conf(dict(reading.conf)),
-        tables=True,
-    )
-
-
 def _of_script(path: str | Path, reading: Reading) -> Asked:
     from ..connect import needed
 
     with needed("A PySpark script"):
         from ..connect.script.explain import started_queries
         from ..connect.script.program import Program
-    from ..catalog_file import catalog_tables, load_catalog
-
     read_text(Path(path))  # refused before a process starts for it
-    tables = {} if reading.catalog is None else catalog_tables(load_catalog(reading.catalog))
+    tables = catalog_tables(load_catalog(reading.catalog))
     found = started_queries(Program(path=str(path)), catalog=tables, conf=Conf(dict(reading.conf)))
     wanted = [execution for name, execution in found if reading.name in (None, name)]
     if len(wanted) != 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
-from .change import KEEP, REBUILD, Change
+from .change import Change
 from .operators import Fact
 from .report import Finding
 from .symbols import Symbol, made_of
@@ -20,10 +20,10 @@ def join_type(change: Change) -> Iterator[Finding]:
     was, now = facts
     if was.value in _PADDING and now.value in (*_PADDING, "LeftSemi"):
         why = "the stored rows serve the new join too; what the old one emitted stays as it is"
-        yield change.finding("join type", "stale", was.text, now.text, why, REBUILD)
+        yield change.stale("join type", why)
     else:
         why = "the old join did not store the rows that the new one needs"
-        yield change.finding("join type", "differs", was.text, now.text, why, KEEP)
+        yield change.differs("join type", why)
 
 
 def join_rows(change: Change) -> Iterator[Finding]:
@@ -39,21 +39,19 @@ def join_rows(change: Change) -> Iterator[Finding]:
             continue
         if inner and not retyped and _only_nulls_added(*facts) and change.facts("condition"):
             continue  # the condition derives the filters, and leaves out the same stored rows
-        changed.append((side, *facts))
+        changed.append(side)
     if len(changed) == 2 and inner and not retyped and _same_keys_left_out(change):
-        for side, was, now in changed:
+        for side in changed:
             why = "rows of keys that are left out find no partner any more"
-            yield change.finding(f"{side} rows", "stale", was.text, now.text, why, REBUILD)
+            yield change.stale(f"{side} rows", why)
         return
-    for side, was, now in changed:
+    for side in changed:
         why = f"the stored rows of the {side} side are other rows than those that come in now"
-        yield change.finding(f"{side} rows", "differs", was.text, now.text, why, KEEP)
+        yield change.differs(f"{side} rows", why)
     for side in ("left", "right"):
-        facts = change.facts(f"{side} columns")
-        if facts is not None:
+        if change.facts(f"{side} columns") is not None:
             why = "stored rows are read by the place of their columns"
-            was, now = facts
-            yield change.finding(f"{side} columns", "differs", was.text, now.text, why, KEEP)
+            yield change.differs(f"{side} columns", why)
 
 
 def _but_nulls(fact: Fact) -> Hashable:
@@ -93,17 +91,15 @@ def _put(value: Hashable, columns: dict[Symbol, Symbol]) -> Hashable:
 
 def join_condition(change: Change) -> Iterator[Finding]:
     """An inner join's condition chooses among pairs; an outer one's decides what had a match."""
-    facts = change.facts("condition")
-    if facts is None:
+    if change.facts("condition") is None:
         return
-    was, now = facts
     inner = all(o.facts["join type"].value in ("Inner", "Cross") for o in (change.was, change.now))
     if inner:
         why = "the condition chooses among pairs of stored rows; pairs that are out stay out"
-        yield change.finding("condition", "stale", was.text, now.text, why, REBUILD)
+        yield change.stale("condition", why)
     else:
         why = "stored rows are marked as matched, or not, by the old condition"
-        yield change.finding("condition", "differs", was.text, now.text, why, KEEP)
+        yield change.differs("condition", why)
 
 
 def join_retention(change: Change) -> Iterator[Finding]:
@@ -116,4 +112,4 @@ def join_retention(change: Change) -> Iterator[Finding]:
         if was.value is None or (now.value is not None and now.value <= was.value):
             continue
         why = f"rows of the {side} side that the new bounds would keep were evicted by the old ones"
-        yield change.finding(f"{side} kept", "differs", was.text, now.text, why, KEEP)
+        yield change.differs(f"{side} kept", why)

@@ -126,10 +126,10 @@ def _markdown(report: CheckReport) -> Iterator[str]:
     if report.cannot_tell:
         yield ""
         yield f"Not known without the old query: {'; '.join(report.cannot_tell)}."
-    for told in report.advice or ():
+    for advice in report.advice or ():
         yield ""
-        yield f"- **{told.operator} {told.name}**: {cell(told.fault)}."
-        yield f"  Cost: {cell(told.cost)}. Change: {cell(told.change)}."
+        yield f"- **{advice.operator} {advice.name}**: {cell(advice.fault)}."
+        yield f"  Cost: {cell(advice.cost)}. Change: {cell(advice.change)}."
 
 
 def cell(text: str) -> str:

@@ -191,6 +191,6 @@ def _without_place(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(arguments) < 16:
         return arguments
     kept = [a for i, a in enumerate(arguments) if i not in (9, 10, 13, 14)]
-    tells = any(name in _TELL_VARIABLES for name in arguments[8])
-    own = None if tells else arguments[0] + arguments[2]
+    names_variables = any(name in _TELL_VARIABLES for name in arguments[8])
+    own = None if names_variables else arguments[0] + arguments[2]
     return (*kept, arguments[9][:own])

@@ -45,10 +45,18 @@ from ..model.expressions.core import Alias, AttributeReference, Expression
 from ..model.frozen import dataclass
 from ..model.memo import remembered
 from ..model.plans.query_plan import QueryPlan
-from ..model.schemas.types import StructType
 from ..model.text.literal_text import session_time_zone
-from .equivalence import without_implied
-from .symbols import Columns, Symbol, conjuncts, kind, order_key, symbol, symbol_of_other
+from .symbols import (
+    Columns,
+    Symbol,
+    conjuncts,
+    kind,
+    order_key,
+    symbol,
+    symbol_of_other,
+    value_symbol,
+    without_implied,
+)
 from .zones import reads_instant
 
 TEXT_FORMATS = ("json", "csv", "xml")
@@ -129,7 +137,7 @@ def handler(plan: SparkPlan) -> Relation:
     skipped |= {"event_time_watermark_for_late_events", "event_time_watermark_for_eviction"}
     for each in fields(plan):
         if each.compare and each.name not in skipped:
-            own.append(_value(getattr(plan, each.name), columns))
+            own.append(value_symbol(getattr(plan, each.name), columns))
     given = tuple(i.outputs(c) for i, c in zip(inputs, plan.children, strict=True))
     base = (*own, tuple(i.rows for i in inputs), given)
     passed = frozenset(c.expr_id for child in plan.children for c in child.output)
@@ -140,18 +148,6 @@ def handler(plan: SparkPlan) -> Relation:
     }
     marks = frozenset(mark for i in inputs for mark in i.watermarks)
     return Relation(base, columns={**columns, **new}, watermarks=marks)
-
-
-def _value(value: object, columns: Columns) -> Hashable:
-    match value:
-        case Expression():
-            return symbol(value, columns)
-        case tuple():
-            return tuple(_value(item, columns) for item in value)
-        case StructType():
-            return kind(value)
-        case _:
-            return repr(value)
 
 
 @handler.register

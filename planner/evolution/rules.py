@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 
-from .change import KEEP, REBUILD, Change, Rule
+from .change import KEEP, Change, Rule
 from .families import overwritten, readable, serves
 from .join_rules import join_condition, join_retention, join_rows, join_type
 from .operators import Fact
@@ -28,7 +28,7 @@ def keys(change: Change) -> Iterator[Finding]:
             why = "the keys' order is part of what state is found by: no old row is found again"
         if name == "session" or ("aggregates" in change.now.facts and "window(" in was.text):
             why = "state holds groups of the old windows, and new rows go to others beside them"
-        yield change.finding(name, "differs", was.text, now.text, why, KEEP)
+        yield change.differs(name, why)
 
 
 def _same_set(was: Iterable[Hashable], now: Iterable[Hashable]) -> bool:
@@ -36,7 +36,7 @@ def _same_set(was: Iterable[Hashable], now: Iterable[Hashable]) -> bool:
 
 
 def aggregates(change: Change) -> Iterator[Finding]:
-    """Buffers are told apart by their place alone."""
+    """Buffers are known by their place alone."""
     facts = change.facts("aggregates")
     if facts is None:
         return
@@ -62,12 +62,12 @@ def aggregates(change: Change) -> Iterator[Finding]:
         return
     if change.mode == "update" and all(overwritten(new) for _, new in changed):
         why = "each new row overwrites what the buffer held; groups without one keep the old value"
-        yield change.finding("aggregates", "stale", was.text, now.text, why, REBUILD)
+        yield change.stale("aggregates", why)
         return
     why = "the stored numbers are of the old function or column, and new rows are added to them"
     if isinstance(was.value, tuple) and _same_set(_functions(was.value), _functions(now.value)):
         why = "buffers are read by their place: each function goes on from another one's numbers"
-    yield change.finding("aggregates", "differs", was.text, now.text, why, KEEP)
+    yield change.differs("aggregates", why)
 
 
 def _functions(buffers: Hashable) -> tuple[Hashable, ...]:
@@ -84,10 +84,10 @@ def limit(change: Change) -> Iterator[Finding]:
     assert isinstance(was.value, int) and isinstance(now.value, int)
     if now.value < was.value:
         why = "rows beyond the new limit may be out already; from now on it is kept"
-        yield change.finding("limit", "stale", was.text, now.text, why, REBUILD)
+        yield change.stale("limit", why)
     else:
         why = "rows that the old limit dropped are gone, and others come out in their place"
-        yield change.finding("limit", "differs", was.text, now.text, why, KEEP)
+        yield change.differs("limit", why)
 
 
 def inputs(change: Change) -> Iterator[Finding]:
@@ -102,10 +102,10 @@ def inputs(change: Change) -> Iterator[Finding]:
     whole_groups = was_base == base and not removed and made_of(frozenset(added), known)
     if whole_groups and change.mode != "complete" and not _emits_at_eviction(change):
         why = "the filter leaves out whole groups: what is in the sink of them stays"
-        yield change.finding("input", "stale", was.text, now.text, why, REBUILD)
+        yield change.stale("input", why)
         return
     why = "the state was made of other rows than those that come in now"
-    yield change.finding("input", "differs", was.text, now.text, why, KEEP)
+    yield change.differs("input", why)
 
 
 def _emits_at_eviction(change: Change) -> bool:
@@ -142,11 +142,8 @@ def watermark(change: Change) -> Iterator[Finding]:
 
 def event_time(change: Change) -> Iterator[Finding]:
     """A key expires a delay after its first row's event time."""
-    facts = change.facts("event time")
-    if facts is not None:
-        was, now = facts
-        why = "stored keys expire by the old event time or delay"
-        yield change.finding("event time", "differs", was.text, now.text, why, KEEP)
+    if change.facts("event time") is not None:
+        yield change.differs("event time", "stored keys expire by the old event time or delay")
 
 
 def python_state(change: Change) -> Iterator[Finding]:

@@ -46,7 +46,7 @@ class SourcePlace:
 
     @property
     def identity(self) -> str:
-        """What tells it from other sources: views may be renamed, files stay where they are."""
+        """What names it for good: views may be renamed, files stay where they are."""
         return self.path or self.view
 
 

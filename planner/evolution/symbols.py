@@ -8,7 +8,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import singledispatch
 
@@ -28,6 +28,7 @@ from ..model.expressions.core import (
 from ..model.expressions.equality import operands
 from ..model.expressions.predicates import split, split_conjuncts
 from ..model.expressions.python_functions import PythonUDF
+from ..model.registry import find
 from ..model.schemas.types import (
     ArrayType,
     DataType,
@@ -36,7 +37,6 @@ from ..model.schemas.types import (
     MapType,
     StructType,
 )
-from .equivalence import one_of
 from .python_code import code_of
 from .stored import shape
 from .zones import call_reads_clock, cast_reads_clock
@@ -252,19 +252,75 @@ def symbol_of_other(expression: Expression, columns: Columns) -> Symbol:
     found: list[Hashable] = [type(expression).__name__]
     for field in fields(expression):
         if field.compare and field.name not in ("expr_id", "result_id"):
-            found.append(_value(getattr(expression, field.name), columns))
+            found.append(value_symbol(getattr(expression, field.name), columns))
     return tuple(found)
 
 
-def _value(value: object, columns: Columns) -> Hashable:
+def value_symbol(value: object, columns: Columns) -> Hashable:
+    """What the value of a field means: expressions, types, and plain values in it."""
     match value:
         case Expression():
             return symbol(value, columns)
         case tuple():
-            return tuple(_value(item, columns) for item in value)
+            return tuple(value_symbol(item, columns) for item in value)
         case DataType():
             return kind(value)
         case None | bool() | int() | str() | float():
             return value
         case _:
             return repr(value)
+
+
+# ------------------------------------------------------------ what the optimizer leaves apart
+
+
+def one_of(parts: Sequence[Symbol]) -> tuple[Symbol, ...] | None:
+    """What `x = 1 OR x = 2` compares: x, then the constants; None if it is something else."""
+    values: list[Symbol] = []
+    subject: Symbol | None = None
+    for part in parts:
+        if part[:2] != ("call", "=") or len(part) != 5:
+            return None
+        sides: tuple[Symbol, Symbol] = part[4]  # type: ignore[assignment]
+        constants = [side for side in sides if side[0] == "literal"]
+        others = [side for side in sides if side[0] != "literal"]
+        if len(constants) != 1 or subject not in (None, others[0]):
+            return None
+        subject = others[0]
+        values.append(constants[0])
+    return None if subject is None else (subject, *values)
+
+
+def without_implied(filters: frozenset[Symbol]) -> frozenset[Symbol]:
+    """Filters without the null checks that others imply: `v > 1` leaves no null."""
+    implied = {part for condition in filters for part in _never_null(condition)}
+    return frozenset(
+        f
+        for f in filters
+        if not (f[:2] == ("call", "isnotnull") and f[4][0] in implied)  # type: ignore[index]
+    )
+
+
+def _never_null(condition: Symbol) -> Iterator[Hashable]:
+    """What is not null in rows that a comparison lets through."""
+    match condition:
+        case ("call", "in", _, _, (one, *_)):
+            yield from _needed(one)
+        case ("call", str(name), _, _, tuple(sides)):
+            spec = find(name)
+            if spec is not None and spec.mirror is not None and spec.null_intolerant:
+                for side in sides:
+                    yield from _needed(side)
+
+
+def _needed(value: Hashable) -> Iterator[Hashable]:
+    """A value and the parts that make it null where they are null."""
+    yield value
+    match value:
+        case ("call", str(name), _, _, tuple(parts)):
+            spec = find(name)
+            if spec is not None and spec.null_intolerant:
+                for part in parts:
+                    yield from _needed(part)
+        case ("cast", _, _, _, inner):
+            yield from _needed(inner)

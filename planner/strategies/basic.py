@@ -21,6 +21,7 @@ from ...physical.windows import WindowExec, WindowGroupLimitExec
 from ..model.expressions.core import Literal, to_attribute
 from ..model.plans.logical import (
     Aggregate,
+    CollectMetrics,
     Expand,
     Filter,
     Generate,
@@ -33,7 +34,6 @@ from ..model.plans.logical import (
     Window,
     WindowGroupLimit,
 )
-from ..model.plans.metrics import CollectMetrics
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import LocalRelation, OneRowRelation
 from ..model.tree import replace

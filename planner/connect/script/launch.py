@@ -32,14 +32,22 @@ from .calls import planned_batches, planned_call
 from .context import PlannedContext, frame, session
 from .files import open_missing_files, read_stand_ins
 from .missing_modules import MissingModules
-from .network import Network
-from .notebook import RUN, SQL, Cell, bound_names, is_cell, is_notebook, names_of_cell, read_cells
+from .network import Network, start_no_process
+from .notebook import (
+    RUN,
+    SQL,
+    Cell,
+    bound_names,
+    is_cell,
+    is_notebook,
+    names_of_cell,
+    read_cells,
+    statements,
+)
 from .patches import Patches, WaitedEnough
 from .pipeline import PipelineRun
-from .processes import start_no_process
 from .program import Program
 from .report import Report
-from .sql_cells import statements
 from .stand_ins import Rules, StandIn, StandInNeeded
 from .uncalled import uncalled
 

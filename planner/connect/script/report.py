@@ -1,4 +1,4 @@
-"""How the end of a user's file is told: its own lines, what was missing, and what to do."""
+"""How the end of a user's file is reported: its own lines, what was missing, and what to do."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Report:
         self.modules = modules
         self.asked = asked
         self._noted: dict[str, None] = {}
-        self._told: list[BaseException] = []
+        self._reported: list[BaseException] = []
 
     def note(self, text: str) -> None:
         """One line, once."""
@@ -118,7 +118,7 @@ class Report:
 
     def refused(self, error: PySparkException) -> None:
         """What the planner or PySpark's client refuses, with the user's line."""
-        self._told.append(error)
+        self._reported.append(error)
         parameters = error.getMessageParameters() or {}
         message, condition = error.getMessage(), error.getCondition()
         if condition and not message.startswith("["):
@@ -134,13 +134,13 @@ class Report:
 
     def failed(self, error: BaseException) -> None:
         """An error of the file itself as Python shows it, with the user's own frames only."""
-        self._told.append(error)
+        self._reported.append(error)
         trace = traceback.TracebackException.from_exception(error)
-        told: traceback.TracebackException | None = trace
-        while told is not None:
-            own = [frame for frame in told.stack if self.program.owns(frame.filename)]
-            told.stack = traceback.StackSummary.from_list(own)
-            told = told.__cause__ or told.__context__
+        shown: traceback.TracebackException | None = trace
+        while shown is not None:
+            own = [frame for frame in shown.stack if self.program.owns(frame.filename)]
+            shown.stack = traceback.StackSummary.from_list(own)
+            shown = shown.__cause__ or shown.__context__
         print("".join(trace.format()), end="", file=sys.stderr)
         if hint := self._hint(error):
             print(f"hint: {hint}", file=sys.stderr)
@@ -249,11 +249,11 @@ class Report:
         return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}"
 
     def exited(self, error: SystemExit) -> None:
-        """The file ended itself: an error that it did so for is told."""
+        """The file ended itself: an error that it did so for is reported."""
         cause = error.__context__
-        if isinstance(cause, PySparkException) and cause not in self._told:
+        if isinstance(cause, PySparkException) and cause not in self._reported:
             self.refused(cause)
-        elif isinstance(cause, Exception) and cause not in self._told:
+        elif isinstance(cause, Exception) and cause not in self._reported:
             self.failed(cause)
         elif error.code == 2 and self._of_arguments(error):
             print(
@@ -272,7 +272,7 @@ class Report:
     def closing(self) -> None:
         """What went otherwise than the file may show: caught errors, missing modules, variables."""
         for failure in self.patches.failures:
-            known = failure in self._told or getattr(failure, "expected", False)
+            known = failure in self._reported or getattr(failure, "expected", False)
             if not known and isinstance(failure, PySparkException):
                 print("note: the file caught this error:", file=sys.stderr)
                 self.refused(failure)

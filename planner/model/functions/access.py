@@ -256,11 +256,7 @@ register(
             constructor=True,
         ),
         FunctionSpec(
-            name="map",
-            data_type=_map_type,
-            check=_check_map,
-            evaluate=_map_value,
-            constructor=True,
+            name="map", data_type=_map_type, check=_check_map, evaluate=_map_value, constructor=True
         ),
         FunctionSpec(
             name="named_struct",

@@ -249,10 +249,7 @@ def _by_forms(call: Call) -> AggregateForms:
         ),
         merges=(Merge(call.name, (0, 1)),),
         partial=lambda over: (over(call), over(build(extremum, order))),
-        row=lambda: (
-            if_else(build("isnull", order), null(call.data_type), value),
-            order,
-        ),
+        row=lambda: (if_else(build("isnull", order), null(call.data_type), value), order),
     )
 
 

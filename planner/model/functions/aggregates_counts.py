@@ -46,7 +46,7 @@ def _list_forms(
 
 
 def _count_forms(call: Call, finish: Finish, count: Expression | None = None) -> AggregateForms:
-    """Values with their counts: how often each row's value counts, once unless said."""
+    """Values with their counts: how often each row's value counts, once by default."""
     value = call.arguments[0]
     tests = [build("isnotnull", value)] if value.nullable else []
     if count is not None:

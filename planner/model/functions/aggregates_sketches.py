@@ -22,13 +22,7 @@ from ..schemas.types import (
     YearMonthIntervalType,
 )
 from ..settings.conf import Conf
-from .aggregates_common import (
-    OBJECT_FORMS,
-    aggregate,
-    gathered_forms,
-    object_aggregate,
-    present,
-)
+from .aggregates_common import OBJECT_FORMS, aggregate, gathered_forms, object_aggregate, present
 from .aggregates_counts import listagg_forms, listagg_sql, mode_forms, mode_sql
 from .aggregates_percentiles import MAX_INT, ordered, require_constant
 from .coercion import cast_unless_same

@@ -29,12 +29,7 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..tree import replace
-from .aggregates_common import (
-    COUNT_BUFFER,
-    NUMERIC_OR_INTERVAL,
-    aggregate,
-    counted,
-)
+from .aggregates_common import COUNT_BUFFER, NUMERIC_OR_INTERVAL, aggregate, counted
 from .build import call as build
 from .build import cast_as, double, if_else, long, when
 from .coercion import bounded_decimal, cast_unless_same

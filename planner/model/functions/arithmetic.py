@@ -252,11 +252,7 @@ register(
             tolerant="try_mod",
         ),
         _operator(
-            "div",
-            _check_div,
-            lambda call: LONG,
-            ansi_error="DIVIDE_BY_ZERO",
-            tolerant="try_divide",
+            "div", _check_div, lambda call: LONG, ansi_error="DIVIDE_BY_ZERO", tolerant="try_divide"
         ),
         nullable=always_null,
     ),

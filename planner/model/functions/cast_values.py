@@ -34,7 +34,7 @@ from ..schemas.types import (
     same_type,
 )
 from ..text.literal_text import float_text, value_text
-from ..text.time_zones import zone
+from ..text.time_zones import fixed_offset, zone
 
 MICROS = 1_000_000
 DAY_MICROS = 86_400 * MICROS
@@ -325,16 +325,6 @@ def read_timestamp(text: str, time_zone: str) -> int:
     return utc_micros(micros, zone_text or time_zone)
 
 
-def _offset(time_zone: str) -> int | None:
-    if time_zone in ("UTC", "Z", "GMT", "UT", "Etc/UTC"):
-        return 0
-    found = re.fullmatch(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?", time_zone)
-    if found is None:
-        return None
-    seconds = int(found[2]) * 3600 + int(found[3] or 0) * 60 + int(found[4] or 0)
-    return seconds * MICROS * (-1 if found[1] == "-" else 1)
-
-
 def _zoned(micros: int, shift: Callable[[datetime], timedelta | None]) -> int:
     try:
         moment = datetime(1970, 1, 1) + timedelta(microseconds=micros)
@@ -347,17 +337,17 @@ def _zoned(micros: int, shift: Callable[[datetime], timedelta | None]) -> int:
 
 def utc_micros(local: int, time_zone: str) -> int:
     """Local microseconds as those of UTC."""
-    fixed = _offset(time_zone)
+    fixed = fixed_offset(time_zone)
     if fixed is not None:
-        return local - fixed
+        return local - fixed * MICROS
     return local - _zoned(local, lambda m: m.replace(tzinfo=zone(time_zone)).utcoffset())
 
 
 def local_micros(micros: int, time_zone: str) -> int:
     """Microseconds of UTC as local ones."""
-    fixed = _offset(time_zone)
+    fixed = fixed_offset(time_zone)
     if fixed is not None:
-        return micros + fixed
+        return micros + fixed * MICROS
     return micros + _zoned(
         micros, lambda m: m.replace(tzinfo=UTC).astimezone(zone(time_zone)).utcoffset()
     )

@@ -9,16 +9,7 @@ from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, lit
 from ..ids import fresh_id
 from ..registry import FunctionSpec, Show, null_if_any, register
-from ..schemas.types import (
-    BOOLEAN,
-    INT,
-    LONG,
-    NULL,
-    STRING,
-    ArrayType,
-    DataType,
-    NullType,
-)
+from ..schemas.types import BOOLEAN, INT, LONG, NULL, STRING, ArrayType, DataType, NullType
 from ..settings.conf import Conf
 from ..text.quoting import in_quotes, to_sql_id, to_sql_type
 from ..text.text import pretty
@@ -32,12 +23,7 @@ from .coercion import (
     wider_without_strings,
 )
 from .inputs import parameter
-from .mismatch import (
-    require_count,
-    require_orderable,
-    type_mismatch,
-    unexpected_type,
-)
+from .mismatch import require_count, require_orderable, type_mismatch, unexpected_type
 from .operator_values import is_in
 from .shapes import (
     always_null,

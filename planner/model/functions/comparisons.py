@@ -59,9 +59,7 @@ def coerce_comparison(call: Call, conf: Conf) -> Expression:
     if left.data_type != right.data_type:
         common = tightest_common_type(left.data_type, right.data_type, conf)
         if common is not None:
-            typed = with_arguments(
-                typed, (cast_to(left, common, conf), cast_to(right, common, conf))
-            )
+            typed = with_arguments(typed, [cast_to(a, common, conf) for a in typed.arguments])
     left, right = typed.arguments
     if not same_shape(left.data_type, right.data_type):
         raise binary_diff_types(typed)
@@ -89,8 +87,7 @@ def _boolean_and_number(call: Call, conf: Conf) -> Expression | None:
 
 
 def _promote_strings(call: Call, conf: Conf) -> Call:
-    left, right = call.arguments
-    a, b = left.data_type, right.data_type
+    a, b = (argument.data_type for argument in call.arguments)
     if a == b or not (isinstance(a, StringType) or isinstance(b, StringType)):
         return call
     other = b if isinstance(a, StringType) else a
@@ -107,15 +104,14 @@ def _promote_strings(call: Call, conf: Conf) -> Call:
         target = other
     if target is None:
         return call
-    return with_arguments(call, (promote(left, target, conf), promote(right, target, conf)))
+    return with_arguments(call, [promote(a, target, conf) for a in call.arguments])
 
 
 def _compare_decimals(call: Call, conf: Conf) -> Call:
-    left, right = call.arguments
-    a, b = left.data_type, right.data_type
+    a, b = (argument.data_type for argument in call.arguments)
     if isinstance(a, DecimalType) and isinstance(b, DecimalType) and a != b:
         common = wider_decimal(a, b)
-        return with_arguments(call, (cast_to(left, common, conf), cast_to(right, common, conf)))
+        return with_arguments(call, [cast_to(a, common, conf) for a in call.arguments])
     return call
 
 

@@ -48,42 +48,31 @@ def _negated(call: Call, expression: Expression) -> Call:
 
 
 def add_datetime(call: Call, conf: Conf) -> Expression | None:
+    """What `+` is where one side is a date or a time; None where neither is."""
     left, right = call.arguments
-    match left.data_type, right.data_type:
+    return _later(call, left, right, conf) or _later(call, right, left, conf)
+
+
+def _later(call: Call, time: Expression, by: Expression, conf: Conf) -> Expression | None:
+    match time.data_type, by.data_type:
         case (DateType(), DayTimeIntervalType() as interval):
-            return _date_plus(call, left, right, interval, conf)
-        case (DayTimeIntervalType() as interval, DateType()):
-            return _date_plus(call, right, left, interval, conf)
+            return _date_plus(call, time, by, interval, conf)
         case (DateType(), YearMonthIntervalType()):
-            return _call(call, "date_add_ym_interval", left, right)
-        case (YearMonthIntervalType(), DateType()):
-            return _call(call, "date_add_ym_interval", right, left)
+            return _call(call, "date_add_ym_interval", time, by)
         case (AnyTimestampType(), YearMonthIntervalType()):
-            return _call(call, "timestamp_add_ym_interval", left, right)
-        case (YearMonthIntervalType(), AnyTimestampType()):
-            return _call(call, "timestamp_add_ym_interval", right, left)
+            return _call(call, "timestamp_add_ym_interval", time, by)
+        case (DateType(), CalendarIntervalType()):
+            return _call(call, "date_add_interval", time, by)
         case (CalendarIntervalType(), CalendarIntervalType()):
             return None
-        case (DayTimeIntervalType(), DayTimeIntervalType()):
-            return None
-        case (DateType(), CalendarIntervalType()):
-            return _call(call, "date_add_interval", left, right)
-        case (CalendarIntervalType(), DateType()):
-            return _call(call, "date_add_interval", right, left)
-        case (NullType(), DayTimeIntervalType()) | (DayTimeIntervalType(), NullType()):
+        case (DayTimeIntervalType() | NullType(), DayTimeIntervalType()):
             return None
         case (_, CalendarIntervalType() | DayTimeIntervalType()):
-            return _time_plus(call, left, right, conf)
-        case (CalendarIntervalType() | DayTimeIntervalType(), _):
-            return _time_plus(call, right, left, conf)
-        case (YearMonthIntervalType(), _) | (_, YearMonthIntervalType()):
-            return None
-        case (DateType(), StringType()) | (StringType(), DateType()):
+            return _time_plus(call, time, by, conf)
+        case (DateType(), StringType()):
             return None
         case (DateType(), _):
-            return resolve("date_add", (left, right), conf)
-        case (_, DateType()):
-            return resolve("date_add", (right, left), conf)
+            return resolve("date_add", (time, by), conf)
         case _:
             return None
 
@@ -113,10 +102,7 @@ def subtract_datetime(call: Call, conf: Conf) -> Expression | None:
         case (DateType(), DayTimeIntervalType() as interval) if interval == _DAY:
             days = _call(call, "extractansiintervaldays", right)
             return _call(call, "date_add", left, _negated(call, days))
-        case (
-            DatetimeType(),
-            AnsiIntervalType() | CalendarIntervalType(),
-        ):
+        case (DatetimeType(), AnsiIntervalType() | CalendarIntervalType()):
             return _datetime_sub(call, left, right, conf)
         case (CalendarIntervalType(), _) | (DayTimeIntervalType(), _):
             return None

@@ -234,11 +234,7 @@ register(
             aliases=("dateadd",),
         ),
         scalar(
-            "date_sub",
-            "date, int",
-            DATE,
-            check=_check_date_add,
-            evaluate=lambda call, d, n: d - n,
+            "date_sub", "date, int", DATE, check=_check_date_add, evaluate=lambda call, d, n: d - n
         ),
         *named(
             scalar("datediff", "date, date", INT, evaluate=lambda call, a, b: a - b), "date_diff"

@@ -5,15 +5,7 @@ from __future__ import annotations
 from ..errors import AnalysisError
 from ..expressions.core import Call, CaseWhen, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, null_if_any, register
-from ..schemas.types import (
-    BINARY,
-    BOOLEAN,
-    STRING,
-    BinaryType,
-    DataType,
-    DatetimeType,
-    DecimalType,
-)
+from ..schemas.types import BINARY, BOOLEAN, STRING, BinaryType, DataType, DatetimeType, DecimalType
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_id
 from ..tree import replace
@@ -211,11 +203,7 @@ register(
     *named(scalar("to_char", "any, any", STRING, check=_to_char), "to_varchar"),
     scalar("to_number", "string, string", _number_type, then=_constant_format),
     scalar(
-        "try_to_number",
-        "string, string",
-        _number_type,
-        then=_constant_format,
-        nullable=always_null,
+        "try_to_number", "string, string", _number_type, then=_constant_format, nullable=always_null
     ),
     invoked("is_valid_utf8", "string", BOOLEAN, "{0}.isValid", "", kind="invoke"),
     # URLs.

@@ -89,7 +89,7 @@ def read_schema(schema: Expression) -> DataType:
 
 
 def _read_type(text: str) -> DataType:
-    """A type from DDL; what is wrong with it is told without its place in the text."""
+    """A type from DDL; an error names no place in the text."""
     try:
         return parse_type(text)
     except AnalysisError as error:
@@ -312,9 +312,6 @@ register(
     ),
     invoked("json_array_length", "!string", INT, "JsonExpressionUtils.lengthOfJsonArray"),
     invoked(
-        "json_object_keys",
-        "!string",
-        ArrayType(STRING, True),
-        "JsonExpressionUtils.jsonObjectKeys",
+        "json_object_keys", "!string", ArrayType(STRING, True), "JsonExpressionUtils.jsonObjectKeys"
     ),
 )

@@ -89,7 +89,7 @@ _FAMILIES: dict[str, tuple[tuple[type[DataType], ...], DataType, str]] = {
 class Accepts:
     """One type that a parameter takes, or a family of types.
 
-    Arrays are told as a type, or as arrays of a family.
+    An array is named as a type, or as an array of a family.
     """
 
     name: str

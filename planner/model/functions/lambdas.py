@@ -233,11 +233,7 @@ register(
         _spec("transform_keys", _OF_MAPS, _checked("MAP", 2), _with_keys),
         _spec("transform_values", _OF_MAPS, _checked("MAP", 2), _with_values),
         _spec(
-            "map_zip_with",
-            _ZIPPED_MAPS,
-            _checked("MAP", 3, walked=2),
-            _with_values,
-            _two_nullable,
+            "map_zip_with", _ZIPPED_MAPS, _checked("MAP", 3, walked=2), _with_values, _two_nullable
         ),
         codegen=False,
     ),

@@ -24,12 +24,7 @@ from ..tree import replace
 from .access import element_type
 from .coercion import cast_to, coerce_to_common, wider_without_strings
 from .collections import element_of, merged, null_or_holds_null
-from .mismatch import (
-    require_count,
-    type_mismatch,
-    type_names,
-    unexpected_type,
-)
+from .mismatch import require_count, type_mismatch, type_names, unexpected_type
 from .shapes import like_call, scalar, with_arguments
 
 

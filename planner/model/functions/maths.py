@@ -9,15 +9,7 @@ from typing import Any
 from ..expressions.core import Call, Cast, Expression
 from ..expressions.evaluation import evaluate
 from ..registry import FunctionSpec, Show, null_if_any, one_function, register
-from ..schemas.types import (
-    BYTE,
-    DOUBLE,
-    INT,
-    LONG,
-    DataType,
-    DecimalType,
-    NumericType,
-)
+from ..schemas.types import BYTE, DOUBLE, INT, LONG, DataType, DecimalType, NumericType
 from ..settings.conf import Conf
 from ..tree import replace
 from . import math_values as values

@@ -124,5 +124,5 @@ register(
             ("from_protobuf", "binary, any, [any], [any]", _check_from_protobuf, always_null),
             ("to_protobuf", "any, any, [any], [any]", _check_to, null_if_any),
         )
-    ),
+    )
 )

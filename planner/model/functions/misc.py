@@ -81,10 +81,10 @@ def _try_to_binary(call: Call) -> Expression:
     """`tryeval(unhex(..))`; it keeps the format, so that Spark SQL can say it."""
     form = call.arguments[1] if len(call.arguments) > 1 else None
     value = form.value if isinstance(form, Literal) else None
-    made = _to_binary(like_call(call, "to_binary", *call.arguments))
+    decoded = _to_binary(like_call(call, "to_binary", *call.arguments))
     # The encoding is an argument already.
-    more = () if value is None or len(made.children) > 1 else (value,)
-    return like_call(call, "tryeval", made, options=("try_to_binary", *more))
+    more = () if value is None or len(decoded.children) > 1 else (value,)
+    return like_call(call, "tryeval", decoded, options=("try_to_binary", *more))
 
 
 def _enough_values(call: Call, show: Show) -> str:

@@ -46,21 +46,17 @@ def promote(expression: Expression, data_type: DataType, conf: Conf) -> Expressi
 
 def with_decimals(call: Call, conf: Conf) -> Call:
     """Numbers beside a decimal: whole numbers become decimals, decimals beside floats doubles."""
+
+    def beside(side: Expression, other: Expression) -> Expression:
+        match side.data_type, other.data_type:
+            case (IntegralType(), DecimalType()):
+                return _as_decimal(side, conf)
+            case (DecimalType(), FloatType() | DoubleType()):
+                return cast_to(side, DOUBLE, conf)
+        return side
+
     left, right = call.arguments
-    a, b = left.data_type, right.data_type
-    if a == b:
-        return call
-    match a, b:
-        case (IntegralType(), DecimalType()):
-            return with_arguments(call, (_as_decimal(left, conf), right))
-        case (DecimalType(), IntegralType()):
-            return with_arguments(call, (left, _as_decimal(right, conf)))
-        case (FloatType() | DoubleType(), DecimalType()):
-            return with_arguments(call, (left, cast_to(right, DOUBLE, conf)))
-        case (DecimalType(), FloatType() | DoubleType()):
-            return with_arguments(call, (cast_to(left, DOUBLE, conf), right))
-        case _:
-            return call
+    return with_arguments(call, (beside(left, right), beside(right, left)))
 
 
 def _as_decimal(expression: Expression, conf: Conf) -> Expression:
@@ -75,9 +71,7 @@ def coerce_operands(call: Call, conf: Conf, takes: str) -> Call:
     if conf.ansi:
         promoted = _common_string(left.data_type, right.data_type)
         if promoted is not None:
-            call = with_arguments(
-                call, (promote(left, promoted, conf), promote(right, promoted, conf))
-            )
+            call = with_arguments(call, [promote(a, promoted, conf) for a in call.arguments])
     else:
         call = strings_as_doubles(call, conf)
     call = with_decimals(call, conf)
@@ -87,7 +81,7 @@ def coerce_operands(call: Call, conf: Conf, takes: str) -> Call:
     ):
         common = tightest_common_type(left.data_type, right.data_type, conf)
         if common is not None and parameter(takes).implicit(common, ansi=True) == common:
-            call = with_arguments(call, (cast_to(left, common, conf), cast_to(right, common, conf)))
+            call = with_arguments(call, [cast_to(a, common, conf) for a in call.arguments])
     return call
 
 

@@ -8,16 +8,7 @@ from typing import Any
 
 from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, Literal
 from ..expressions.evaluation import evaluate
-from ..registry import (
-    AggregateForms,
-    Buffer,
-    Finish,
-    FunctionSpec,
-    Merge,
-    Over,
-    Start,
-    register,
-)
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Over, Start, register
 from ..schemas.types import (
     BINARY,
     BOOLEAN,
@@ -237,11 +228,7 @@ register(
     *_kll("double", "float|double", DOUBLE),
     *each(
         aggregate(
-            "bitmap_construct_agg",
-            BINARY,
-            "bigint",
-            forms=_positions_forms,
-            state_object="bitmap",
+            "bitmap_construct_agg", BINARY, "bigint", forms=_positions_forms, state_object="bitmap"
         ),
         aggregate("bitmap_or_agg", BINARY, "!binary", forms=_bitmap_forms("bytes_or", 0)),
         aggregate("bitmap_and_agg", BINARY, "!binary", forms=_bitmap_forms("bytes_and", 0xFF)),

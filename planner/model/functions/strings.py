@@ -231,11 +231,7 @@ register(
         scalar("substring_index", "string, string, int", STRING, evaluate=values.substring_index),
         *named(
             scalar(
-                "locate",
-                "string, string, [int=1]",
-                INT,
-                evaluate=_index_of,
-                null_intolerant=False,
+                "locate", "string, string, [int=1]", INT, evaluate=_index_of, null_intolerant=False
             ),
             "position",
         ),

@@ -153,9 +153,5 @@ register(
         text=template("WithField({args})"),
         pretty=template("WithField({1})"),
     ),
-    FunctionSpec(
-        name=DROP,
-        data_type=first_type,
-        pretty=template("dropfield()"),
-    ),
+    FunctionSpec(name=DROP, data_type=first_type, pretty=template("dropfield()")),
 )

@@ -8,7 +8,7 @@ from ....planner.model.expressions.core import (
     Expression,
     without_alias,
 )
-from ....planner.model.plans.metrics import CollectMetrics
+from ....planner.model.plans.logical import CollectMetrics
 from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.tree import replace
 from ..expressions.expressions import Resolver

@@ -13,8 +13,8 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.functions.coercion import common_type
 from ....planner.model.plans.logical import Expand, Filter
+from ....planner.model.plans.pivot import UnresolvedUnpivot
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.plans.unpivot import UnresolvedUnpivot
 from ....planner.model.schemas.types import STRING, DataType, same_type
 from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.text.text import pretty
