@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
-from types import UnionType
 
 from ..physical.basic import EventTimeWatermarkExec, ProjectExec, StreamingRelationExec
 from ..physical.explain.join_facts import side_evictions
@@ -35,13 +34,12 @@ from .model.frozen import dataclass
 from .model.schemas.types import (
     BOOLEAN,
     AnyTimestampType,
-    ArrayType,
-    CollatedStringType,
     DataType,
     DoubleType,
     FloatType,
-    MapType,
     StructType,
+    holds_type,
+    is_collated,
 )
 from .model.settings.conf import NO_DATA_BATCHES, Conf
 from .model.text.text import pretty
@@ -256,13 +254,13 @@ def surprising_keys(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
             for place, key in enumerate(writer.left_keys, 1)
         )
     for name, data_type in columns:
-        if _holds(data_type, FloatType | DoubleType):
+        if holds_type(data_type, FloatType, DoubleType):
             yield (
                 f"the key {name} is a floating-point number ({data_type.simple})",
                 "0.1 + 0.2 and 0.3 are two keys, NaN equals NaN, and -0.0 equals 0.0",
                 f"use an id, CAST({name} AS DECIMAL(p, s)) or a rounded whole number",
             )
-        if _holds(data_type, CollatedStringType):
+        if is_collated(data_type):
             yield (
                 f"the key {name} compares by a collation ({data_type.simple})",
                 "state is found by bytes, so Spark refuses the first batch"
@@ -352,19 +350,6 @@ def _computed_of_event_time(writer: StateStoreWriter) -> str:
         if alias.expr_id in keys and any(column.delay_ms is not None for column in read):
             return pretty(alias.child)
     return ""
-
-
-def _holds(data_type: DataType, kind: type[DataType] | UnionType) -> bool:
-    """Whether a type is of a kind, or holds such a one."""
-    match data_type:
-        case StructType(fields=fields):
-            return any(_holds(f.data_type, kind) for f in fields)
-        case ArrayType(element_type=element):
-            return _holds(element, kind)
-        case MapType(key_type=key, value_type=value):
-            return _holds(key, kind) or _holds(value, kind)
-        case _:
-            return isinstance(data_type, kind)
 
 
 def _kilobytes(size: int) -> str:

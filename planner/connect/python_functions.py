@@ -18,8 +18,7 @@ from ..model.expressions.core import (
     Origin,
     lit,
 )
-from ..model.expressions.python_functions import EvalKind, PythonUDF
-from ..model.expressions.scala_functions import ScalaUDF
+from ..model.expressions.python_functions import EvalKind, PythonUDF, ScalaUDF
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..model.plans.logical import EventTimeWatermark, Project
 from ..model.plans.python_operators import (
@@ -36,9 +35,10 @@ from ..model.plans.relations import AnalyzedPlan, LocalRelation
 from ..model.schemas.types import BYTE, DOUBLE, INT, STRING, ArrayType, StructField, StructType
 from ..model.text.text import plan_text
 from ..model.tree import replace
+from .analyze import schema_of
 from .failures import unsupported
 from .places import Message
-from .types import from_proto, read_schema
+from .types import attributes_of, from_proto, read_schema
 
 if TYPE_CHECKING:
     from .relations import RelationReader
@@ -77,18 +77,13 @@ def call_of(
     """
     number = message.python_udf.eval_type
     kind: EvalKind = "batched" if number in _PICKLED else "arrow"
-    call = PythonUDF(
-        function_name=message.function_name,
-        type_=from_proto(message.python_udf.output_type),
-        arguments=arguments,
+    aggregates = number in _AGGREGATES
+    call = replace(
+        _call(message, arguments),
         names=names if any(names) else (),
-        kind="grouped aggregate" if number in _AGGREGATES else kind,
-        exact_kind=number,
-        options=_as_sent(message),
-        is_deterministic=message.deterministic,
+        kind="grouped aggregate" if aggregates else kind,
         origin=origin,
     )
-    aggregates = number in _AGGREGATES
     return AggregateExpression(function=call, origin=origin) if aggregates else call
 
 
@@ -165,7 +160,7 @@ def apply_in_pandas_with_state(
         child=child,
         function=_function(message.func, child.output),
         grouping=tuple(map(_named, keys)),
-        attributes=_columns(read_schema(message.output_schema)),
+        attributes=attributes_of(read_schema(message.output_schema)),
         state_type=read_schema(message.state_schema),
         output_mode=mode,
         timeout=message.timeout_conf,
@@ -192,9 +187,7 @@ def _transform_with_state(
         given = reader.child(message.initial_input)
         initial_keys = reader.expressions.read_all(message.initial_grouping_expressions)
         initial, initial_count = _grouped(reader, given, map(_named, initial_keys))
-        initial_type = StructType(
-            tuple(StructField(a.name, a.data_type, a.nullable) for a in given.output)
-        )
+        initial_type = schema_of(given)
     output = from_proto(info.output_schema)
     assert isinstance(output, StructType)
     number = message.func.python_udf.eval_type
@@ -205,7 +198,7 @@ def _transform_with_state(
         initial_key_count=initial_count,
         initial_type=initial_type,
         function=_function(message.func, child.output),
-        attributes=_columns(output),
+        attributes=attributes_of(output),
         output_mode=mode,
         time_mode=time_mode,
         rows="python_row" if number in _ROWS else "pandas",
@@ -245,34 +238,27 @@ def _function(message: Message, columns: tuple[AttributeReference, ...]) -> Pyth
     """An operator's function: it gets all columns of the input."""
     if message.WhichOneof("function") != "python_udf":
         raise unsupported(f"The Scala or Java function {message.function_name}()")
+    return _call(message, columns)
+
+
+def _call(message: Message, arguments: tuple[Expression, ...]) -> PythonUDF:
+    sent = message.python_udf
     return PythonUDF(
         function_name=message.function_name,
-        type_=from_proto(message.python_udf.output_type),
-        arguments=columns,
-        exact_kind=message.python_udf.eval_type,
-        options=_as_sent(message),
+        type_=from_proto(sent.output_type),
+        arguments=arguments,
+        exact_kind=sent.eval_type,
+        # What distinguishes functions, and what runs one: the pickled function is the last.
+        options=(message.function_name, sent.eval_type, sent.command),
         is_deterministic=message.deterministic,
     )
-
-
-def _as_sent(message: Message) -> tuple[object, ...]:
-    """What distinguishes functions, and what runs one: the pickled function is the last."""
-    sent = message.python_udf
-    return (message.function_name, sent.eval_type, sent.command)
 
 
 def _returned(message: Message) -> tuple[AttributeReference, ...]:
     output = from_proto(message.python_udf.output_type)
     if not isinstance(output, StructType):
         raise unsupported(f"A function that returns {output.simple} as rows")
-    return _columns(output)
-
-
-def _columns(schema: StructType) -> tuple[AttributeReference, ...]:
-    return tuple(
-        AttributeReference(name=f.name, type_=f.data_type, is_nullable=f.nullable)
-        for f in schema.fields
-    )
+    return attributes_of(output)
 
 
 def _grouped(

@@ -62,7 +62,6 @@ _UNKNOWN_NAMES = ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "UNRESOLVED_COLUMN.WITHOU
 # What the messages call it, and what the user does.
 _UNSUPPORTED = {
     "tail": "tail()",
-    "transpose": "transpose()",
     "parse": "Reading JSON or CSV from a DataFrame",
     "common_inline_user_defined_table_function": "A Python table function",
     "common_inline_user_defined_data_source": "A Python data source",
@@ -203,8 +202,9 @@ class RelationReader:
         """References are the DataFrames of subqueries, or those that SQL text names."""
         for reference in message.references:
             self.session.references[reference.common.plan_id] = reference
+        of_sql = message.root.WhichOneof("rel_type") == "sql"
         for reference in message.references:
-            if reference.WhichOneof("rel_type") == "subquery_alias" and _names_sql(message.root):
+            if of_sql and reference.WhichOneof("rel_type") == "subquery_alias":
                 name = reference.subquery_alias.alias
                 self.session.create_view(name, reference, replace_existing=True)
         return self.child(message.root)
@@ -253,10 +253,9 @@ class RelationReader:
 
     def join(self, message: Message, origin: Origin | None) -> LogicalPlan:
         left, right = self.child(message.left), self.child(message.right)
-        condition: Expression | None = None
-        if message.HasField("join_condition"):
-            condition = self.expressions.read(message.join_condition)
-            right, condition = _told_apart(left, right, condition)
+        condition = self._condition(message)
+        if condition is not None:
+            right, condition = _apart(left, right, condition)
         return Join(
             left=left,
             right=right,
@@ -267,9 +266,7 @@ class RelationReader:
         )
 
     def lateral_join(self, message: Message, origin: Origin | None) -> LogicalPlan:
-        condition: Expression | None = None
-        if message.HasField("join_condition"):
-            condition = self.expressions.read(message.join_condition)
+        condition = self._condition(message)
         return LateralJoin(
             child=self.child(message.left),
             query=LateralSubquery(plan=self.subquery(message.right), origin=origin),
@@ -277,6 +274,11 @@ class RelationReader:
             condition=condition,
             origin=origin,
         )
+
+    def _condition(self, message: Message) -> Expression | None:
+        if not message.HasField("join_condition"):
+            return None
+        return self.expressions.read(message.join_condition)
 
 
 class _Later(RelationReader):
@@ -286,18 +288,13 @@ class _Later(RelationReader):
         return self.subquery(message)
 
 
-def _names_sql(root: Message) -> bool:
-    """Whether the references are the DataFrames that SQL text names."""
-    return bool(root.WhichOneof("rel_type") == "sql")
-
-
 def _days(amount: tuple[int, int, int]) -> int:
     """Microseconds, a month as 31 days."""
     months, days, micros = amount
     return (months * 31 + days) * 86_400_000_000 + micros
 
 
-def _told_apart(
+def _apart(
     left: AnalyzedPlan, right: AnalyzedPlan, condition: Expression
 ) -> tuple[AnalyzedPlan, Expression]:
     """A join of a DataFrame with itself: `df.a == df.a` means one column of each side."""

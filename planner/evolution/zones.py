@@ -14,6 +14,7 @@ from ..model.schemas.types import (
     StructType,
     TimestampNTZType,
     TimestampType,
+    holds_type,
 )
 
 _WALL_CLOCK = (StringType, DateType, TimestampNTZType)
@@ -55,14 +56,4 @@ def _may_hold_days(interval: Expression) -> bool:
 
 def reads_instant(data_type: DataType) -> bool:
     """Whether values of a type are, or hold, instants."""
-    match data_type:
-        case TimestampType():
-            return True
-        case ArrayType(element_type=element):
-            return reads_instant(element)
-        case MapType(key_type=key, value_type=value):
-            return reads_instant(key) or reads_instant(value)
-        case StructType(fields=parts):
-            return any(reads_instant(part.data_type) for part in parts)
-        case _:
-            return False
+    return holds_type(data_type, TimestampType)

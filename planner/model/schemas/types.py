@@ -41,6 +41,11 @@ class DataType:
         """The `type` value of Spark's schema JSON."""
         return self.json_name or self.simple
 
+    @property
+    def parts(self) -> tuple[DataType, ...]:
+        """The types of its elements, of its keys and values, or of its fields."""
+        return ()
+
 
 class AtomicType(DataType):
     """A type without parts."""
@@ -212,6 +217,10 @@ class ArrayType(DataType):
     contains_null: bool = True
 
     @property
+    def parts(self) -> tuple[DataType, ...]:
+        return (self.element_type,)
+
+    @property
     def simple(self) -> str:
         return f"array<{self.element_type.simple}>"
 
@@ -235,6 +244,10 @@ class MapType(DataType):
     key_type: DataType
     value_type: DataType
     value_contains_null: bool = True
+
+    @property
+    def parts(self) -> tuple[DataType, ...]:
+        return (self.key_type, self.value_type)
 
     @property
     def simple(self) -> str:
@@ -297,6 +310,10 @@ class StructType(DataType):
     fields: tuple[StructField, ...] = ()
 
     @property
+    def parts(self) -> tuple[DataType, ...]:
+        return tuple(f.data_type for f in self.fields)
+
+    @property
     def simple(self) -> str:
         return "struct<" + ",".join(f"{f.name}:{f.data_type.simple}" for f in self.fields) + ">"
 
@@ -345,16 +362,15 @@ def as_nullable(data_type: DataType) -> DataType:
             return data_type
 
 
+def holds_type(data_type: DataType, *kinds: type[DataType]) -> bool:
+    """Whether a type is, or holds in any part, one of these kinds."""
+    return isinstance(data_type, kinds) or any(holds_type(p, *kinds) for p in data_type.parts)
+
+
 def contains_type(data_type: DataType, *kinds: type[DataType]) -> bool:
     """Whether a type is, or holds in its parts, one of these kinds; a map's parts do not count."""
-    match data_type:
-        case ArrayType(element_type=element):
-            inside = contains_type(element, *kinds)
-        case StructType(fields=fields):
-            inside = any(contains_type(f.data_type, *kinds) for f in fields)
-        case _:
-            inside = False
-    return inside or isinstance(data_type, kinds)
+    parts = () if isinstance(data_type, MapType) else data_type.parts
+    return isinstance(data_type, kinds) or any(contains_type(part, *kinds) for part in parts)
 
 
 def is_orderable(data_type: DataType) -> bool:
@@ -364,15 +380,7 @@ def is_orderable(data_type: DataType) -> bool:
 
 def is_collated(data_type: DataType) -> bool:
     """Whether a type is, or holds in any part, a string with a collation of its own."""
-    match data_type:
-        case ArrayType(element_type=element):
-            return is_collated(element)
-        case MapType(key_type=key, value_type=value):
-            return is_collated(key) or is_collated(value)
-        case StructType(fields=fields):
-            return any(is_collated(f.data_type) for f in fields)
-        case _:
-            return isinstance(data_type, CollatedStringType)
+    return holds_type(data_type, CollatedStringType)
 
 
 def same_type(left: DataType, right: DataType) -> bool:
@@ -382,17 +390,7 @@ def same_type(left: DataType, right: DataType) -> bool:
 
 def same_shape(left: DataType, right: DataType) -> bool:
     """Whether two types are equal but for the nullability of their parts and names of fields."""
-    match left, right:
-        case StructType(fields=one), StructType(fields=other):
-            pairs = zip(one, other, strict=False)
-            return len(one) == len(other) and all(
-                same_shape(a.data_type, b.data_type) for a, b in pairs
-            )
-        case ArrayType(element_type=one_element), ArrayType(element_type=other_element):
-            return same_shape(one_element, other_element)
-        case MapType(), MapType():
-            return same_shape(left.key_type, right.key_type) and same_shape(
-                left.value_type, right.value_type
-            )
-        case _:
-            return left == right
+    one, other = left.parts, right.parts
+    if not one or type(left) is not type(right):
+        return left == right
+    return len(one) == len(other) and all(map(same_shape, one, other))
