@@ -305,17 +305,6 @@ class PlannerSession:
             return found
         return Resolver(context.scope((hidden,)), context).column(name.parts, name)
 
-    def unknown(
-        self,
-        parts: tuple[str, ...],
-        plan: LogicalPlan,
-        origin: Origin | None,
-        *,
-        ordered: bool = True,
-    ) -> AnalysisError:
-        """A name that no column of the plan has; those it has, the nearest first if `ordered`."""
-        return unresolved_column(parts, plan.output, origin, ordered=ordered)
-
     def call(self, function: UnresolvedFunction) -> Expression:
         """A call; of a function that the session registered, if there is one of that name.
 

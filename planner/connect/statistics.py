@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...rules.analysis.names.suggestions import unresolved_column
 from ..model.errors import AnalysisError
 from ..model.expressions.core import (
     Alias,
@@ -150,7 +151,7 @@ def transpose(reader: RelationReader, message: Message, origin: Origin | None) -
         if isinstance(index, UnresolvedAttribute):
             found = reader.session.resolved_over(child, index)
             if found is None:
-                raise reader.session.unknown(index.parts, child, None)
+                raise unresolved_column(index.parts, child.output, None)
             index = found
     if not isinstance(index, AttributeReference):
         raise _bad_index("Index column must be an atomic attribute")

@@ -57,13 +57,13 @@ def read_cells(path: str, note: Note | None = None) -> list[Cell]:
     Raises:
         DescriptionError: it is no notebook, though its name says so.
     """
-    tell = note or (lambda file, line, what: None)
+    report = note or (lambda file, line, what: None)
     if path.endswith(".ipynb"):
-        return [_cell(f"{path}[{n}]", text, tell) for n, text in enumerate(_jupyter(path), 1)]
+        return [_cell(f"{path}[{n}]", text, report) for n, text in enumerate(_jupyter(path), 1)]
     text = _text(path)
     if not is_notebook(path) and _is_python(text):
         return [Cell(path, text)]
-    return list(_source_cells(path, text.split("\n"), tell))
+    return list(_source_cells(path, text.split("\n"), report))
 
 
 def is_cell(file: str) -> bool:
