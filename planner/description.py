@@ -229,7 +229,7 @@ def read_text(path: Path) -> str:
 def _broken(path: Path, kind: str, line: int, column: int, problem: str) -> DescriptionError:
     return DescriptionError.of(
         "STATEPLAN_BAD_FILE",
-        hint=f"Mend the {kind} at that place.",
+        hint=f"Fix the {kind} at that place.",
         path=path,
         kind=kind,
         problem=problem,
@@ -271,7 +271,7 @@ def _refusal(error: ValidationError, model: type[BaseModel], origin: str) -> Des
         )
     return DescriptionError.of(
         "STATEPLAN_BAD_VALUE",
-        hint=f"Mend '{key}'.",
+        hint=f"Fix '{key}'.",
         where=origin,
         key=key,
         reason=details["msg"][:1].lower() + details["msg"][1:],

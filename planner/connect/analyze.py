@@ -1,4 +1,4 @@
-"""The AnalyzePlan call: what can be told of a DataFrame without running it."""
+"""The AnalyzePlan call: what is known of a DataFrame without running it."""
 
 from __future__ import annotations
 

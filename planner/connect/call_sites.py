@@ -1,6 +1,6 @@
 """Lines of the user's code on every relation and expression that PySpark's client makes.
 
-The client itself tells the place of few expressions and of no relation. Both have a field for it
+The client itself sends the place of few expressions and of no relation. Both have a field for it
 in the protocol; `record` fills it from the call stack.
 """
 
@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any
 
@@ -21,8 +20,7 @@ _LIBRARIES = tuple(
     for path in (pyspark.__file__, __file__)
 )
 
-
-# What the JVM tells of functions that PySpark calls without saying from where.
+# What the JVM gives as the place of functions that PySpark calls without one.
 _NATIVE = "java.base/jdk.internal.reflect.NativeMethodAccessorImpl.invoke0(Native Method)"
 _FUNCTIONS = os.path.join("sql", "connect", "functions", "builtin.py")
 
@@ -30,8 +28,8 @@ _FUNCTIONS = os.path.join("sql", "connect", "functions", "builtin.py")
 def call_site() -> tuple[str, str] | None:
     """The innermost line that is neither PySpark's nor this package's, and what it called.
 
-    The line is `path:line`. What it called is told as classic PySpark's messages tell it: methods
-    of columns with the line, functions without; other calls are not told.
+    The line is `path:line`. What it called reads as in classic PySpark's messages: methods of
+    columns with the line, functions without; other calls are left out.
     """
     frame: FrameType | None = sys._getframe(1)
     called = ""
@@ -49,47 +47,44 @@ def call_site() -> tuple[str, str] | None:
     return None
 
 
+def replace(members: Mapping[Any, Mapping[str, Any]]) -> Callable[[], None]:
+    """Give classes or modules other members; gives a function that puts their own back."""
+    own = {owner: {name: getattr(owner, name) for name in new} for owner, new in members.items()}
+
+    def put(members: Mapping[Any, Mapping[str, Any]]) -> None:
+        for owner, named in members.items():
+            for name, member in named.items():
+                setattr(owner, name, member)
+
+    put(members)
+    return lambda: put(own)
+
+
 def record() -> Callable[[], None]:
     """Start to fill in places; gives a function that ends it."""
-    made_plan = plan.LogicalPlan.__init__
-    made_relation = plan.LogicalPlan._create_proto_relation
-    made_expression = expressions.Expression.__init__
+    start_plan = plan.LogicalPlan.__init__
+    create_relation = plan.LogicalPlan._create_proto_relation
+    start_expression = expressions.Expression.__init__
 
     def new_plan(self: Any, *arguments: Any, **named: Any) -> None:
-        made_plan(self, *arguments, **named)
+        start_plan(self, *arguments, **named)
         self._stateplan_site = call_site()
 
     def new_relation(self: Any) -> Any:
-        relation = made_relation(self)
+        relation = create_relation(self)
         site = getattr(self, "_stateplan_site", None)
         if site is not None:
             relation.common.origin.python_origin.call_site = site[0]
         return relation
 
     def new_expression(self: Any) -> None:
-        made_expression(self)
+        start_expression(self)
         site = call_site()
         if self.origin is None and site is not None:
-            told = proto.PythonOrigin(call_site=site[0], fragment=site[1])
-            self.origin = proto.Origin(python_origin=told)
+            python = proto.PythonOrigin(call_site=site[0], fragment=site[1])
+            self.origin = proto.Origin(python_origin=python)
 
-    plan.LogicalPlan.__init__ = new_plan  # type: ignore[method-assign]
-    plan.LogicalPlan._create_proto_relation = new_relation  # type: ignore[method-assign]
-    expressions.Expression.__init__ = new_expression  # type: ignore[method-assign]
-
-    def end() -> None:
-        plan.LogicalPlan.__init__ = made_plan  # type: ignore[method-assign]
-        plan.LogicalPlan._create_proto_relation = made_relation  # type: ignore[method-assign]
-        expressions.Expression.__init__ = made_expression  # type: ignore[method-assign]
-
-    return end
-
-
-@contextmanager
-def recorded() -> Iterator[None]:
-    """Places are filled in while this lasts."""
-    end = record()
-    try:
-        yield
-    finally:
-        end()
+    relations = {"__init__": new_plan, "_create_proto_relation": new_relation}
+    return replace(
+        {plan.LogicalPlan: relations, expressions.Expression: {"__init__": new_expression}}
+    )

@@ -12,6 +12,7 @@ from pyspark.sql.connect import proto
 from ..model import registry
 from ..model.errors import AnalysisError
 from .analyze import schema_of
+from .empty_rows import rows_of
 from .failures import table_not_found, unsupported
 from .places import Message
 from .types import read_schema
@@ -55,16 +56,8 @@ def answer(session: PlannerSession, message: Message) -> list[Message]:
 
 
 def _rows(fields: Sequence[tuple[str, Any]], rows: Rows) -> list[Message]:
-    schema = pa.schema(list(fields))
     columns = [pa.array([row[i] for row in rows], kind) for i, (_, kind) in enumerate(fields)]
-    batch = pa.record_batch(columns, schema=schema)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, schema) as writer:
-        writer.write_batch(batch)
-    made = proto.ExecutePlanResponse()
-    made.arrow_batch.row_count = len(rows)
-    made.arrow_batch.data = sink.getvalue().to_pybytes()
-    return [made]
+    return [rows_of(pa.record_batch(columns, schema=pa.schema(list(fields))))]
 
 
 def _tables(session: PlannerSession, database: str) -> list[tuple[object, ...]]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Container
 from typing import Any
 
 from pyspark.errors import AnalysisException, PySparkAttributeError, PySparkException
@@ -14,6 +13,7 @@ from pyspark.sql.connect.group import GroupedData
 from pyspark.sql.types import NumericType
 
 from ..model.conditions import conditions
+from .call_sites import replace
 from .failures import not_started
 from .names import name_parts
 
@@ -129,21 +129,8 @@ def adopt_habits() -> Callable[[], None]:
         top = {name.lower() for name in self._df.columns}
         return aggregated(self, *(getattr(F, function)(_looked_up(name, top)) for name in names))
 
-    group, frame = GroupedData, DataFrame
-    group._numeric_agg = numeric_agg  # type: ignore[assignment, method-assign]
-    group.agg = agg  # type: ignore[method-assign]
-    frame.__getattr__ = attribute  # type: ignore[method-assign]
-    frame.agg = frame_agg  # type: ignore[method-assign]
-    frame.toJSON = to_json  # type: ignore[method-assign]
-
-    def end() -> None:
-        group.agg = aggregated  # type: ignore[method-assign]
-        group._numeric_agg = numeric  # type: ignore[method-assign]
-        frame.__getattr__ = looked_up  # type: ignore[method-assign]
-        frame.agg = aggregated_all  # type: ignore[method-assign]
-        frame.toJSON = texts  # type: ignore[method-assign]
-
-    return end
+    of_frame = {"__getattr__": attribute, "agg": frame_agg, "toJSON": to_json}
+    return replace({GroupedData: {"_numeric_agg": numeric_agg, "agg": agg}, DataFrame: of_frame})
 
 
 def spark_words(error: PySparkException) -> tuple[str | None, str]:
@@ -166,13 +153,3 @@ def spark_words(error: PySparkException) -> tuple[str | None, str]:
 
 def _of_table(condition: str, /, **parameters: str) -> tuple[str, str]:
     return condition, conditions()[condition].message(dict(parameters))
-
-
-@contextmanager
-def habits() -> Iterator[None]:
-    """Classic habits while this lasts."""
-    end = adopt_habits()
-    try:
-        yield
-    finally:
-        end()

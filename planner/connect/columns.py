@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ...rules.analysis.names.names import unresolved_column
 from ..model.errors import AnalysisError
 from ..model.expressions.core import (
     Alias,
@@ -19,8 +20,8 @@ from ..model.expressions.core import (
 )
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..model.plans.logical import Filter, Project
+from ..model.plans.pivot import UnresolvedUnpivot
 from ..model.plans.query_plan import LogicalPlan
-from ..model.plans.unpivot import UnresolvedUnpivot
 from ..model.schemas.types import (
     DOUBLE,
     NULL,
@@ -52,15 +53,15 @@ def with_columns(reader: RelationReader, message: Message, origin: Origin | None
     by_name = {fold(name): (name, value) for name, value in new.items()}
     entries: list[Expression] = []
 
-    def made(name: str, value: Expression) -> Alias:
-        told = Metadata(given=given[name]) if name in given else None
-        return Alias(child=value, name=name, explicit_metadata=told)
+    def named(name: str, value: Expression) -> Alias:
+        metadata = Metadata(given=given[name]) if name in given else None
+        return Alias(child=value, name=name, explicit_metadata=metadata)
 
     for column in child.output:
         found = by_name.get(fold(column.name))
-        entries.append(column if found is None else made(*found))
+        entries.append(column if found is None else named(*found))
     existing = {fold(column.name) for column in child.output}
-    entries += [made(n, v) for n, v in new.items() if fold(n) not in existing]
+    entries += [named(n, v) for n, v in new.items() if fold(n) not in existing]
     return Project(child=child, project_list=tuple(entries), origin=origin)
 
 
@@ -163,7 +164,7 @@ def to_schema(reader: RelationReader, message: Message, origin: Origin | None) -
         found = reader.session.resolved_over(child, UnresolvedAttribute(parts=(field.name,)))
         if found is None:
             if not field.nullable:
-                raise reader.session.unknown((field.name,), child, origin)
+                raise unresolved_column((field.name,), child.output, origin)
             nothing = Literal(value=None, type_=field.data_type)
             entries.append(Alias(child=nothing, name=field.name))
         elif found.data_type == field.data_type and isinstance(found, AttributeReference):
@@ -244,14 +245,14 @@ def _column(name: str, child: LogicalPlan, reader: RelationReader) -> AttributeR
     found = reader.session.resolved_over(child, UnresolvedAttribute(parts=name_parts(name)))
     if isinstance(found, AttributeReference):
         return found
-    raise reader.session.unknown(name_parts(name), child, None, ordered=False)
+    raise unresolved_column(name_parts(name), child.output, None, ordered=False)
 
 
 def _value(name: str, child: LogicalPlan, reader: RelationReader) -> Expression:
     """A column, or a field of one."""
     found = reader.session.resolved_over(child, UnresolvedAttribute(parts=name_parts(name)))
     if found is None:
-        raise reader.session.unknown(name_parts(name), child, None, ordered=False)
+        raise unresolved_column(name_parts(name), child.output, None, ordered=False)
     return found.child if isinstance(found, Alias) else found
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ..pipelines.refusals import unsupported_command
+from ..pipelines.refusals import refusal
 from . import batch_writes, catalog_calls, streams
 from .console import Console
 from .empty_rows import empty_rows, empty_text
@@ -117,7 +117,7 @@ def _sql_of_pipeline(
     if pipelines.allows_analysis(session, context):
         return sql(session, message, console, caller)
     if name := command_name(message.input.sql.query):
-        raise unsupported_command(name)
+        raise refusal("UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND", command=name)
     answer = proto.ExecutePlanResponse()
     answer.sql_command_result.relation.CopyFrom(message.input)
     return [answer]

@@ -44,7 +44,10 @@ def empty_rows(plan: LogicalPlan) -> list[Message]:
         arrays = [pa.array([v], f.type) for v, f in zip(constants, columns, strict=True)]
     else:
         arrays = [pa.array([], field.type) for field in columns]
-    return _answers(pa.record_batch(arrays, schema=columns), schema)
+    return [
+        proto.ExecutePlanResponse(schema=schema),
+        rows_of(pa.record_batch(arrays, schema=columns)),
+    ]
 
 
 def _constant(expression: Expression) -> object:
@@ -73,17 +76,15 @@ def empty_text(plan: LogicalPlan, *, vertical: bool) -> list[Message]:
     rule = "+" + "+".join("-" * max(len(name), 3) for name in names) + "+\n"
     heads = "|" + "|".join(name.rjust(3) for name in names) + "|\n"
     text = "(0 rows)\n" if vertical else f"{rule}{heads}{rule}{rule}"
-    return _answers(pa.record_batch([pa.array([text])], names=["show_string"]), None)
+    return [rows_of(pa.record_batch([pa.array([text])], names=["show_string"]))]
 
 
-def _answers(batch: pa.RecordBatch, schema: Message | None) -> list[Message]:
+def rows_of(batch: pa.RecordBatch) -> Message:
+    """The answer that holds rows."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
-    answers = []
-    if schema is not None:
-        answers.append(proto.ExecutePlanResponse(schema=schema))
     rows = proto.ExecutePlanResponse()
     rows.arrow_batch.row_count = batch.num_rows
     rows.arrow_batch.data = sink.getvalue().to_pybytes()
-    return [*answers, rows]
+    return rows

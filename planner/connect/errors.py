@@ -65,15 +65,15 @@ class ErrorBook:
         error = self.errors.get(request.error_id)
         if error is None:
             return answer
-        told = answer.errors.add(message=error.message)
-        told.error_type_hierarchy.append(class_of(error))
+        sent = answer.errors.add(message=error.message)
+        sent.error_type_hierarchy.append(class_of(error))
         if error.condition:
-            told.spark_throwable.error_class = error.condition
-        told.spark_throwable.message_parameters["hint"] = error.hint
+            sent.spark_throwable.error_class = error.condition
+        sent.spark_throwable.message_parameters["hint"] = error.hint
         if error.subject:
-            told.spark_throwable.message_parameters["subject"] = ".".join(error.subject)
+            sent.spark_throwable.message_parameters["subject"] = ".".join(error.subject)
         if error.place:
-            told.spark_throwable.message_parameters["place"] = error.place
+            sent.spark_throwable.message_parameters["place"] = error.place
         answer.root_error_idx = 0
         return answer
 

@@ -41,8 +41,7 @@ from .failures import unsupported
 from .literals import literal_of
 from .names import name_parts
 from .places import Message, origin_of
-from .python_functions import call_of
-from .scala_functions import VECTOR_FUNCTIONS, scala_call, vector_call
+from .python_functions import VECTOR_FUNCTIONS, call_of, scala_call, vector_call
 from .types import from_proto, in_sql, read_type
 
 if TYPE_CHECKING:
@@ -55,13 +54,19 @@ _MODES: dict[int, EvalMode] = {
 }
 # The client gives these a random seed behind their arguments.
 _SEEDED = {"uuid": 0, "shuffle": 1}
-# What the client calls otherwise than Spark's parser does.
 # `2 * column`: Spark's own client calls the column's method, whose operand then comes second.
 _REFLECTED = re.compile(r'"?__r(add|mul)__\b')
+# What the client calls otherwise than Spark's parser does.
 _OPERATORS = {"==": "=", "!=": "!=", "&&": "and", "||": "or"}
-
-
 _WITH_SCHEMA = ("from_json", "from_csv", "from_xml")
+# What the messages call it.
+_UNSUPPORTED = {
+    "unresolved_regex": "colRegex",
+    "typed_aggregate_expression": "An aggregator written in Scala",
+    "direct_shuffle_partition_id": "partition_id of repartitionById",
+    "merge_action": "MERGE",
+    None: "The expression without a kind",
+}
 
 
 class ExpressionReader:
@@ -79,8 +84,8 @@ class ExpressionReader:
         kind = message.WhichOneof("expr_type")
         reader = _READERS.get(kind)
         if reader is None:
-            shown = "without a kind" if kind is None else f"'{kind}'"
-            raise unsupported(f"The expression {shown}", origin_of(message))
+            what = _UNSUPPORTED.get(kind, f"The expression '{kind}'")
+            raise unsupported(what, origin_of(message))
         return reader(self, getattr(message, kind), origin_of(message))
 
     def read_all(self, messages: Iterable[Message]) -> tuple[Expression, ...]:
@@ -106,9 +111,6 @@ class ExpressionReader:
 
     # ------------------------------------------------------------------------------------- leaves
 
-    def literal(self, message: Message, origin: Origin | None) -> Expression:
-        return literal_of(message, origin)
-
     def attribute(self, message: Message, origin: Origin | None) -> Expression:
         parts = name_parts(message.unparsed_identifier)
         if parts[-1] == "*" and not message.unparsed_identifier.endswith("`"):
@@ -125,9 +127,6 @@ class ExpressionReader:
         if message.HasField("plan_id") and not target:
             given = self.session.columns(message.plan_id, "*")
         return UnresolvedStar(target=target, given=given, origin=origin)
-
-    def regex(self, message: Message, origin: Origin | None) -> Expression:
-        raise unsupported("colRegex", origin)
 
     def text(self, message: Message, origin: Origin | None) -> Expression:
         """`F.expr`, `selectExpr`, a filter in SQL: a piece of SQL with positions of its own."""
@@ -245,16 +244,15 @@ class ExpressionReader:
         values = self.read_all(message.in_subquery_values)
         return InSubquery(values=values, query=ListQuery(plan=plan, origin=origin), origin=origin)
 
-    def typed_aggregate(self, message: Message, origin: Origin | None) -> Expression:
-        raise unsupported("An aggregator written in Scala", origin)
-
     # ------------------------------------------------------------------------------------ wrapped
 
     def alias(self, message: Message, origin: Origin | None) -> Expression:
         child = self.read(message.expr)
         if len(message.name) == 1:
-            told = Metadata(given=message.metadata) if message.HasField("metadata") else None
-            return Alias(child=child, name=message.name[0], explicit_metadata=told, origin=origin)
+            metadata = Metadata(given=message.metadata) if message.HasField("metadata") else None
+            return Alias(
+                child=child, name=message.name[0], explicit_metadata=metadata, origin=origin
+            )
         return MultiAlias(child=child, names=tuple(message.name), origin=origin)
 
     def cast(self, message: Message, origin: Origin | None) -> Expression:
@@ -290,12 +288,6 @@ class ExpressionReader:
             nulls_first=message.null_ordering == sort.SORT_NULLS_FIRST,
             origin=origin_of(message.child),
         )
-
-    def direct_partition(self, message: Message, origin: Origin | None) -> Expression:
-        raise unsupported("partition_id of repartitionById", origin)
-
-    def merge_action(self, message: Message, origin: Origin | None) -> Expression:
-        raise unsupported("MERGE", origin)
 
 
 def _is_false(expression: Expression) -> bool:
@@ -361,14 +353,13 @@ def _bound(message: Message, side: str, read: Callable[[Message], Expression]) -
 
 
 _READERS: dict[str | None, Callable[[ExpressionReader, Message, Origin | None], Expression]] = {
-    "literal": ExpressionReader.literal,
+    "literal": lambda reader, message, origin: literal_of(message, origin),
     "unresolved_attribute": ExpressionReader.attribute,
     "unresolved_function": ExpressionReader.function,
     "expression_string": ExpressionReader.text,
     "unresolved_star": ExpressionReader.star,
     "alias": ExpressionReader.alias,
     "cast": ExpressionReader.cast,
-    "unresolved_regex": ExpressionReader.regex,
     "sort_order": ExpressionReader.sort_order,
     "lambda_function": ExpressionReader.lambda_,
     "window": ExpressionReader.window,
@@ -378,8 +369,5 @@ _READERS: dict[str | None, Callable[[ExpressionReader, Message, Origin | None], 
     "common_inline_user_defined_function": ExpressionReader.user_function,
     "call_function": ExpressionReader.call_function,
     "named_argument_expression": ExpressionReader.named_argument,
-    "merge_action": ExpressionReader.merge_action,
-    "typed_aggregate_expression": ExpressionReader.typed_aggregate,
     "subquery_expression": ExpressionReader.subquery,
-    "direct_shuffle_partition_id": ExpressionReader.direct_partition,
 }

@@ -53,7 +53,7 @@ def not_started(origin: Origin | None = None) -> AnalysisError:
 def missing_schema(
     what: str, origin: Origin | None = None, *, subject: str = ""
 ) -> DescriptionError:
-    """A table or directory whose columns only its data or a catalog tells."""
+    """A table or directory whose columns only its data or a catalog has."""
     error = DescriptionError.of("STATEPLAN_SCHEMA_UNKNOWN", what=what, place=where(origin))
     error.subject = (subject,) if subject else ()
     return error

@@ -103,8 +103,8 @@ def _table(session: PlannerSession, call: list[Token]) -> str:
     first = next((one.text for one in call if one.kind == "string"), "")
     name = first if function in _OF_FILES and first else f"{function}({first})"
     for word, sign, value in zip(call, call[1:], call[2:], strict=False):
-        said = word.text.lower() == "schema" and sign.symbol == "=>" and value.kind == "string"
-        if said and "?" not in value.text and not session.knows(name):
+        declares = word.text.lower() == "schema" and sign.symbol == "=>" and value.kind == "string"
+        if declares and "?" not in value.text and not session.knows(name):
             with suppress(StateplanError):
                 session.add_table(name, parse_schema(value.text), "delta")
     return name

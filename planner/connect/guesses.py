@@ -128,7 +128,7 @@ class Guesses:
             found[name.lower()] = Source(name=name, schema=columns, format="delta", either=True)
         return found
 
-    def mends(self, error: StateplanError) -> bool:
+    def may_fix(self, error: StateplanError) -> bool:
         """Whether an error may be of a kind that `widened` takes in."""
         known = is_unknown_source(error) or error.condition == UNKNOWN_FUNCTION
         return known or bool(self._problem_of(error))
@@ -144,7 +144,7 @@ class Guesses:
         self._tried = None
 
     def widened(self, error: StateplanError) -> bool:
-        """Take in what an error says is missing; False if it is none that a guess can mend."""
+        """Take in what an error says is missing; False if it is none that a guess can fix."""
         if error.condition == UNKNOWN_FUNCTION:
             name = ".".join(error.subject).lower()
             if not self.accepted or name in self.functions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
 from ..model.expressions.core import Literal, Origin
@@ -9,25 +10,12 @@ from ..model.schemas import types as model
 from ..model.schemas.types import ArrayType, DataType, DecimalType, MapType, StructType
 from .failures import unsupported
 from .places import Message
-from .types import from_proto
+from .types import SIMPLE, from_proto
 
-_SIMPLE: dict[str, DataType] = {
-    "binary": model.BINARY,
-    "boolean": model.BOOLEAN,
-    "byte": model.BYTE,
-    "short": model.SHORT,
-    "integer": model.INT,
-    "long": model.LONG,
-    "float": model.FLOAT,
-    "double": model.DOUBLE,
-    "string": model.STRING,
-    "date": model.DATE,
-    "timestamp": model.TIMESTAMP,
-    "timestamp_ntz": model.TIMESTAMP_NTZ,
+_TYPES: dict[str, DataType] = {
+    **SIMPLE,
     "year_month_interval": model.YearMonthIntervalType(),
     "day_time_interval": model.DayTimeIntervalType(),
-}
-_ELEMENTS = {
     "bools": model.BOOLEAN,
     "ints": model.INT,
     "longs": model.LONG,
@@ -45,70 +33,60 @@ def literal_of(message: Message, origin: Origin | None = None) -> Literal:
     """
     kind = message.WhichOneof("literal_type")
     declared = from_proto(message.data_type) if message.HasField("data_type") else None
-    if kind == "null":
-        return Literal(value=None, type_=from_proto(message.null), origin=origin)
     value = getattr(message, kind)
+    plain: object = value
     match kind:
-        case _ if kind in _SIMPLE:
-            plain = bytes(value) if kind == "binary" else value
-            return Literal(value=plain, type_=declared or _SIMPLE[kind], origin=origin)
+        case "null":
+            plain, type_ = None, from_proto(value)
         case "decimal":
-            return _decimal(value, origin)
+            plain = Decimal(value.value)
+            type_ = _decimal_type(plain)
         case "calendar_interval":
-            amount = (value.months, value.days, value.microseconds)
-            return Literal(value=amount, type_=model.CALENDAR_INTERVAL, origin=origin)
+            plain, type_ = (value.months, value.days, value.microseconds), model.CALENDAR_INTERVAL
         case "array":
-            items = tuple(literal_of(item) for item in value.elements)
-            return _array(items, declared, value, origin)
+            items = _literals(value.elements)
+            plain = _values(items)
+            type_ = declared or ArrayType(_type_in(value, "element_type", items))
         case "specialized_array":
             which = value.WhichOneof("value_type")
             plain = tuple(getattr(value, which).values)
-            type_ = declared or ArrayType(_ELEMENTS[which], False)
-            return Literal(value=plain, type_=type_, origin=origin)
+            type_ = declared or ArrayType(_TYPES[which], False)
         case "map":
-            keys = tuple(literal_of(item) for item in value.keys)
-            values = tuple(literal_of(item) for item in value.values)
-            return _map(keys, values, declared, value, origin)
+            keys, values = _literals(value.keys), _literals(value.values)
+            plain = tuple(zip(_values(keys), _values(values), strict=True))
+            type_ = declared or MapType(
+                _type_in(value, "key_type", keys), _type_in(value, "value_type", values)
+            )
         case "struct":
-            items = tuple(literal_of(item) for item in value.elements)
+            plain = _values(_literals(value.elements))
             type_ = declared or from_proto(value.struct_type)
             assert isinstance(type_, StructType)
-            return Literal(value=tuple(i.value for i in items), type_=type_, origin=origin)
-    raise unsupported(f"A literal of the kind {kind}", origin)
+        case _ if kind in _TYPES:
+            plain = bytes(value) if kind == "binary" else value
+            type_ = declared or _TYPES[kind]
+        case _:
+            raise unsupported(f"A literal of the kind {kind}", origin)
+    return Literal(value=plain, type_=type_, origin=origin)
 
 
-def _decimal(value: Message, origin: Origin | None) -> Literal:
-    number = Decimal(value.value)
+def _literals(messages: Iterable[Message]) -> tuple[Literal, ...]:
+    return tuple(map(literal_of, messages))
+
+
+def _values(literals: Iterable[Literal]) -> tuple[object, ...]:
+    return tuple(literal.value for literal in literals)
+
+
+def _type_in(value: Message, field: str, items: Sequence[Literal]) -> DataType:
+    """The type of an array's or a map's items: as a field has it, or else the first item's own."""
+    if value.HasField(field):
+        return from_proto(getattr(value, field))
+    return items[0].data_type if items else model.NULL
+
+
+def _decimal_type(number: Decimal) -> DecimalType:
+    """The number's own type: the one that the client sends is (10, 0) for any number."""
     exponent = number.as_tuple().exponent
     assert isinstance(exponent, int)  # NaN and infinity are no decimals
-    # The type that the client tells is (10, 0) for any number: Spark takes the number's own.
     scale = max(-exponent, 0)
-    precision = max(len(number.as_tuple().digits) + max(exponent, 0), scale)
-    return Literal(value=number, type_=DecimalType(precision, scale), origin=origin)
-
-
-def _array(
-    items: tuple[Literal, ...], declared: DataType | None, value: Message, origin: Origin | None
-) -> Literal:
-    if declared is None and value.HasField("element_type"):
-        declared = ArrayType(from_proto(value.element_type))
-    if declared is None:
-        declared = ArrayType(items[0].data_type if items else model.NULL)
-    return Literal(value=tuple(i.value for i in items), type_=declared, origin=origin)
-
-
-def _map(
-    keys: tuple[Literal, ...],
-    values: tuple[Literal, ...],
-    declared: DataType | None,
-    value: Message,
-    origin: Origin | None,
-) -> Literal:
-    if declared is None and value.HasField("key_type"):
-        declared = MapType(from_proto(value.key_type), from_proto(value.value_type))
-    if declared is None:
-        declared = MapType(
-            keys[0].data_type if keys else model.NULL, values[0].data_type if values else model.NULL
-        )
-    pairs = tuple((k.value, v.value) for k, v in zip(keys, values, strict=True))
-    return Literal(value=pairs, type_=declared, origin=origin)
+    return DecimalType(max(len(number.as_tuple().digits) + max(exponent, 0), scale), scale)

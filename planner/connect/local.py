@@ -6,31 +6,33 @@ import atexit
 import inspect
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import CodeType, ModuleType
 from typing import Any
 
 from pyspark.errors import PySparkException
+from pyspark.sql import utils
 from pyspark.sql.connect import functions
 from pyspark.sql.connect.client import ChannelBuilder
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.plan import DataSource
 from pyspark.sql.connect.session import SparkSession
+from pyspark.sql.pandas import functions as pandas_functions
 from pyspark.sql.pandas.functions import ArrowUDFType, PandasUDFType
 
 from ..model.catalog import Source
 from ..model.errors import AnalysisError, DescriptionError, StateplanError
 from ..model.settings.conf import Conf
-from .call_sites import recorded
-from .classic import habits, spark_words
+from .call_sites import record, replace
+from .classic import adopt_habits, spark_words
 from .failures import NotPlanned, not_started
 from .places import remember_source
 from .reads import SOURCE_OPTION
-from .remote import remote_functions
 from .service import PlannerService
 from .session import Planned, PlannerSession
 
 _LOCK = threading.RLock()
+_THREAD = threading.local()
 
 
 class LocalChannel:
@@ -97,18 +99,20 @@ def evaluate(
 
     Raises:
         StateplanError: the code is no expression, does not give a DataFrame, or is refused; Python
-            and PySpark errors of its own calls are told as such.
+            and PySpark errors of its own calls are reported as such.
     """
     service = PlannerService(catalog=sources, conf=conf)
     if isinstance(code, str):
         remember_source(name, code)
-    with _LOCK, local_session(service) as spark, recorded(), habits(), remote_functions():
+    with _LOCK, local_session(service) as spark, ExitStack() as ends:
+        for change in (record, adopt_habits, _plan_functions_here):
+            ends.callback(change())
         session = service.session(spark._client._session_id)
         # The sources are DataFrames here, no views: SQL text within the code does not see them.
         session.named_tables = False
         scope = {source: _frame(spark, source, s.streaming) for source, s in sources.items()}
         program = _compiled(code, name) if isinstance(code, str) else None
-        with _told():
+        with _as_messages():
             if program is not None:
                 found = eval(program, {**scope, "F": _functions()})
             else:
@@ -118,6 +122,26 @@ def evaluate(
                 raise _no_frame(found)
             relation = found._plan.plan(spark._client)
         return session, session.planned(relation)
+
+
+def _plan_functions_here() -> Callable[[], None]:
+    """`udf` and `pandas_udf` make Connect's functions in this thread; gives what ends that.
+
+    PySpark decides by a variable of the whole process; other threads may use a classic session.
+    """
+    of_process: Callable[[], bool] = utils.is_remote
+    _THREAD.depth = getattr(_THREAD, "depth", 0) + 1
+
+    def is_remote() -> bool:
+        return getattr(_THREAD, "depth", 0) > 0 or of_process()
+
+    put_back = replace({module: {"is_remote": is_remote} for module in (utils, pandas_functions)})
+
+    def end() -> None:
+        put_back()
+        _THREAD.depth -= 1
+
+    return end
 
 
 def _functions() -> ModuleType:
@@ -159,9 +183,9 @@ def _compiled(code: str, name: str) -> CodeType:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _as_messages() -> Iterator[None]:
     """Errors of the user's code as messages: PySpark's own with its condition."""
-    hint = "Mend the PySpark code."
+    hint = "Fix the PySpark code."
     try:
         yield
     except NotPlanned as error:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Origin, SortOrder
-from ..model.plans.logical import Sort
-from ..model.plans.metrics import CollectMetrics
+from ..model.plans.logical import CollectMetrics, Sort
 from ..model.plans.partitions import Repartition, RepartitionByExpression, Sample
 from ..model.plans.query_plan import LogicalPlan
 from ..model.schemas.types import is_orderable

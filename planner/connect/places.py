@@ -1,4 +1,4 @@
-"""The lines of the user's code, as the client tells them."""
+"""The lines of the user's code, as the client sends them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def origin_of(message: Message) -> Origin | None:
     """
     if not (message.HasField("common") and message.common.HasField("origin")):
         return None
-    told = message.common.origin.python_origin
-    origin = origin_at(told.call_site)
-    if origin is None or not told.fragment:
+    sent = message.common.origin.python_origin
+    origin = origin_at(sent.call_site)
+    if origin is None or not sent.fragment:
         return origin
-    context = told.fragment
+    context = sent.fragment
     if "\n" not in context:
-        context = f'"{context}" was called from\n{told.call_site}'
+        context = f'"{context}" was called from\n{sent.call_site}'
     return replace(origin, context=context)
 
 

@@ -1,4 +1,4 @@
-"""Python functions in the client's plans: calls in expressions, and operators that run them."""
+"""Users' functions in the client's plans: calls in expressions, and operators that run them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..model.expressions.core import (
     Origin,
     lit,
 )
-from ..model.expressions.python_functions import EvalKind, PythonUDF
+from ..model.expressions.python_functions import EvalKind, PythonUDF, ScalaUDF
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..model.plans.logical import EventTimeWatermark, Project
 from ..model.plans.python_operators import (
@@ -32,12 +32,13 @@ from ..model.plans.python_operators import (
 )
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import AnalyzedPlan, LocalRelation
-from ..model.schemas.types import StructField, StructType
+from ..model.schemas.types import BYTE, DOUBLE, INT, STRING, ArrayType, StructField, StructType
 from ..model.text.text import plan_text
 from ..model.tree import replace
+from .analyze import schema_of
 from .failures import unsupported
 from .places import Message
-from .types import from_proto, read_schema
+from .types import attributes_of, from_proto, read_schema
 
 if TYPE_CHECKING:
     from .relations import RelationReader
@@ -76,18 +77,13 @@ def call_of(
     """
     number = message.python_udf.eval_type
     kind: EvalKind = "batched" if number in _PICKLED else "arrow"
-    call = PythonUDF(
-        function_name=message.function_name,
-        type_=from_proto(message.python_udf.output_type),
-        arguments=arguments,
+    aggregates = number in _AGGREGATES
+    call = replace(
+        _call(message, arguments),
         names=names if any(names) else (),
-        kind="grouped aggregate" if number in _AGGREGATES else kind,
-        exact_kind=number,
-        options=_as_sent(message),
-        is_deterministic=message.deterministic,
+        kind="grouped aggregate" if aggregates else kind,
         origin=origin,
     )
-    aggregates = number in _AGGREGATES
     return AggregateExpression(function=call, origin=origin) if aggregates else call
 
 
@@ -164,7 +160,7 @@ def apply_in_pandas_with_state(
         child=child,
         function=_function(message.func, child.output),
         grouping=tuple(map(_named, keys)),
-        attributes=_columns(read_schema(message.output_schema)),
+        attributes=attributes_of(read_schema(message.output_schema)),
         state_type=read_schema(message.state_schema),
         output_mode=mode,
         timeout=message.timeout_conf,
@@ -179,11 +175,11 @@ def _transform_with_state(
     keys: Iterable[Expression],
     origin: Origin | None,
 ) -> LogicalPlan:
-    told = message.transform_with_state_info
-    time_mode = _TIME_MODES.get(told.time_mode.lower())
+    info = message.transform_with_state_info
+    time_mode = _TIME_MODES.get(info.time_mode.lower())
     mode = _output_mode(message.output_mode)
     if time_mode is None:
-        raise AnalysisError.of("STATEFUL_PROCESSOR_UNKNOWN_TIME_MODE", timeMode=told.time_mode)
+        raise AnalysisError.of("STATEFUL_PROCESSOR_UNKNOWN_TIME_MODE", timeMode=info.time_mode)
     grouped, count = _grouped(reader, child, map(_named, keys))
     initial: LogicalPlan = LocalRelation(attributes=())
     initial_count, initial_type = 0, StructType(())
@@ -191,10 +187,8 @@ def _transform_with_state(
         given = reader.child(message.initial_input)
         initial_keys = reader.expressions.read_all(message.initial_grouping_expressions)
         initial, initial_count = _grouped(reader, given, map(_named, initial_keys))
-        initial_type = StructType(
-            tuple(StructField(a.name, a.data_type, a.nullable) for a in given.output)
-        )
-    output = from_proto(told.output_schema)
+        initial_type = schema_of(given)
+    output = from_proto(info.output_schema)
     assert isinstance(output, StructType)
     number = message.func.python_udf.eval_type
     plan: LogicalPlan = TransformWithStateInPySpark(
@@ -204,14 +198,14 @@ def _transform_with_state(
         initial_key_count=initial_count,
         initial_type=initial_type,
         function=_function(message.func, child.output),
-        attributes=_columns(output),
+        attributes=attributes_of(output),
         output_mode=mode,
         time_mode=time_mode,
         rows="python_row" if number in _ROWS else "pandas",
         origin=origin,
     )
-    if told.event_time_column_name:
-        plan = _with_event_time(plan, told.event_time_column_name, child, origin)
+    if info.event_time_column_name:
+        plan = _with_event_time(plan, info.event_time_column_name, child, origin)
     return plan
 
 
@@ -244,34 +238,27 @@ def _function(message: Message, columns: tuple[AttributeReference, ...]) -> Pyth
     """An operator's function: it gets all columns of the input."""
     if message.WhichOneof("function") != "python_udf":
         raise unsupported(f"The Scala or Java function {message.function_name}()")
+    return _call(message, columns)
+
+
+def _call(message: Message, arguments: tuple[Expression, ...]) -> PythonUDF:
+    sent = message.python_udf
     return PythonUDF(
         function_name=message.function_name,
-        type_=from_proto(message.python_udf.output_type),
-        arguments=columns,
-        exact_kind=message.python_udf.eval_type,
-        options=_as_sent(message),
+        type_=from_proto(sent.output_type),
+        arguments=arguments,
+        exact_kind=sent.eval_type,
+        # What distinguishes functions, and what runs one: the pickled function is the last.
+        options=(message.function_name, sent.eval_type, sent.command),
         is_deterministic=message.deterministic,
     )
-
-
-def _as_sent(message: Message) -> tuple[object, ...]:
-    """What tells one function from another, and what runs it: the pickled function is the last."""
-    sent = message.python_udf
-    return (message.function_name, sent.eval_type, sent.command)
 
 
 def _returned(message: Message) -> tuple[AttributeReference, ...]:
     output = from_proto(message.python_udf.output_type)
     if not isinstance(output, StructType):
         raise unsupported(f"A function that returns {output.simple} as rows")
-    return _columns(output)
-
-
-def _columns(schema: StructType) -> tuple[AttributeReference, ...]:
-    return tuple(
-        AttributeReference(name=f.name, type_=f.data_type, is_nullable=f.nullable)
-        for f in schema.fields
-    )
+    return attributes_of(output)
 
 
 def _grouped(
@@ -305,3 +292,54 @@ def _text(key: Expression) -> str:
         case UnresolvedFunction(name="window", arguments=(time, Literal() as size)):
             key = replace(key, arguments=(time, size, size, lit("0 second")))
     return plan_text(key)
+
+
+# ------------------------------------------------------------------------ Scala and Java
+
+
+# A vector of MLlib as Spark keeps it.
+VECTOR = StructType(
+    (
+        StructField("type", BYTE, False),
+        StructField("size", INT, True),
+        StructField("indices", ArrayType(INT, False), True),
+        StructField("values", ArrayType(DOUBLE, False), True),
+    )
+)
+# Spark's are functions without a name that only MLlib knows.
+VECTOR_FUNCTIONS = {"vector_to_array": ArrayType(DOUBLE, False), "array_to_vector": VECTOR}
+
+
+def vector_call(name: str, arguments: tuple[Expression, ...], origin: Origin | None) -> Expression:
+    """`vector_to_array(column)` and `array_to_vector(column)`."""
+    return ScalaUDF(type_=VECTOR_FUNCTIONS[name], arguments=arguments[:1], origin=origin)
+
+
+def scala_call(
+    message: Message, arguments: tuple[Expression, ...], origin: Origin | None
+) -> Expression:
+    """A call whose code came with it: only its type matters to a plan.
+
+    A type as text is a struct's, of the columns that the code uses where it is a placeholder.
+    """
+    sent = message.scalar_scala_udf
+    written = sent.outputType.WhichOneof("kind") == "unparsed"
+    text = sent.outputType.unparsed.data_type_string
+    return ScalaUDF(
+        function_name=message.function_name,
+        type_=read_schema(text) if written else from_proto(sent.outputType),
+        may_be_null=sent.nullable,
+        is_deterministic=message.deterministic,
+        arguments=arguments,
+        origin=origin,
+    )
+
+
+def unknown_call(function: UnresolvedFunction) -> Expression:
+    """A call of a function that only a cluster's catalog knows, taken to give a text."""
+    return ScalaUDF(
+        function_name=function.name,
+        type_=STRING,
+        arguments=function.arguments,
+        origin=function.origin,
+    )

@@ -19,7 +19,7 @@ from .foreign_sql import readable
 from .names import name_parts
 from .places import Message
 from .rows import arrow_rows
-from .types import read_schema
+from .types import attributes_of, read_schema
 
 if TYPE_CHECKING:
     from .relations import RelationReader
@@ -32,7 +32,7 @@ def read(reader: RelationReader, message: Message, origin: Origin | None) -> Log
     """`spark.readStream...load()`, `spark.read...load()` or `spark.table(name)`.
 
     Raises:
-        DescriptionError: nobody told the columns.
+        DescriptionError: the columns are not known.
     """
     if message.WhichOneof("read_type") == "named_table":
         name = message.named_table.unparsed_identifier
@@ -111,11 +111,7 @@ def local_relation(reader: RelationReader, message: Message, origin: Origin | No
     """`spark.createDataFrame(...)`: rows that came with the plan."""
     schema = read_schema(message.schema) if message.schema else None
     schema, rows = arrow_rows(message.data if message.HasField("data") else None, schema)
-    attributes = tuple(
-        AttributeReference(name=f.name, type_=f.data_type, is_nullable=f.nullable)
-        for f in schema.fields
-    )
-    return LocalRelation(attributes=attributes, rows=rows)
+    return LocalRelation(attributes=attributes_of(schema), rows=rows)
 
 
 def numbers(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:

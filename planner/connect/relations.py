@@ -13,7 +13,7 @@ from pyspark.sql.connect import proto
 
 from ...rules.common.fresh_ids import keep_apart
 from ..model.errors import AnalysisError
-from ..model.expressions.core import Alias, AttributeReference, Expression, Literal, Origin
+from ..model.expressions.core import Alias, AttributeReference, Expression, Literal, Origin, lit
 from ..model.expressions.intervals import interval_text, parse_interval
 from ..model.expressions.subqueries import LateralJoin, LateralSubquery
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction, UnresolvedStar
@@ -37,9 +37,9 @@ from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import AnalyzedPlan, SubqueryAlias
 from ..model.plans.set_operations import Except, Intersect
 from ..model.schemas.open_schemas import is_placeholder
-from ..model.schemas.types import INT
 from ..model.tree import replace
-from . import columns, grouping, partitions, python_functions, reads, statistics, transposition
+from ..sql.errors import negative_delay
+from . import columns, grouping, partitions, python_functions, reads, statistics
 from .expressions import ExpressionReader
 from .failures import unsupported
 from .names import name_parts
@@ -62,7 +62,6 @@ _UNKNOWN_NAMES = ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "UNRESOLVED_COLUMN.WITHOU
 # What the messages call it, and what the user does.
 _UNSUPPORTED = {
     "tail": "tail()",
-    "transpose": "transpose()",
     "parse": "Reading JSON or CSV from a DataFrame",
     "common_inline_user_defined_table_function": "A Python table function",
     "common_inline_user_defined_data_source": "A Python data source",
@@ -144,25 +143,20 @@ class RelationReader:
 
     def limit(self, message: Message, origin: Origin | None) -> LogicalPlan:
         child = self.child(message.input)
-        count = Literal(value=message.limit, type_=INT)
+        count = lit(message.limit)
         local = LocalLimit(child=child, limit=count, origin=origin)
         return GlobalLimit(child=local, limit=count, origin=origin)
 
     def offset(self, message: Message, origin: Origin | None) -> LogicalPlan:
         child = self.child(message.input)
-        return Offset(child=child, offset=Literal(value=message.offset, type_=INT), origin=origin)
+        return Offset(child=child, offset=lit(message.offset), origin=origin)
 
     def deduplicate(self, message: Message, origin: Origin | None) -> LogicalPlan:
         child = self.child(message.input)
         names = dict.fromkeys(message.column_names)
-        keys = tuple(UnresolvedAttribute(parts=(name,)) for name in names)
+        keys: tuple[Expression, ...] = tuple(UnresolvedAttribute(parts=(n,)) for n in names)
         if message.all_columns_as_keys:
-            return Deduplicate(
-                child=child,
-                keys=(UnresolvedStar(),),
-                within_watermark=message.within_watermark,
-                origin=origin,
-            )
+            keys = (UnresolvedStar(),)
         within = message.within_watermark
         return Deduplicate(child=child, keys=keys, within_watermark=within, origin=origin)
 
@@ -171,11 +165,7 @@ class RelationReader:
         text = message.delay_threshold
         amount = parse_interval(text)
         if _days(amount) < 0:
-            raise AnalysisError(
-                None,
-                f"requirement failed: delay threshold ({text}) should not be negative.",
-                hint="A watermark's delay is zero or more.",
-            )
+            raise negative_delay(text)
         if not child.is_streaming:
             return child  # Spark drops the watermark of a table at once
         event_time = UnresolvedAttribute(parts=name_parts(message.event_time), origin=origin)
@@ -212,8 +202,9 @@ class RelationReader:
         """References are the DataFrames of subqueries, or those that SQL text names."""
         for reference in message.references:
             self.session.references[reference.common.plan_id] = reference
+        of_sql = message.root.WhichOneof("rel_type") == "sql"
         for reference in message.references:
-            if reference.WhichOneof("rel_type") == "subquery_alias" and _names_sql(message.root):
+            if of_sql and reference.WhichOneof("rel_type") == "subquery_alias":
                 name = reference.subquery_alias.alias
                 self.session.create_view(name, reference, replace_existing=True)
         return self.child(message.root)
@@ -262,10 +253,9 @@ class RelationReader:
 
     def join(self, message: Message, origin: Origin | None) -> LogicalPlan:
         left, right = self.child(message.left), self.child(message.right)
-        condition: Expression | None = None
-        if message.HasField("join_condition"):
-            condition = self.expressions.read(message.join_condition)
-            right, condition = _told_apart(left, right, condition)
+        condition = self._condition(message)
+        if condition is not None:
+            right, condition = _apart(left, right, condition)
         return Join(
             left=left,
             right=right,
@@ -276,9 +266,7 @@ class RelationReader:
         )
 
     def lateral_join(self, message: Message, origin: Origin | None) -> LogicalPlan:
-        condition: Expression | None = None
-        if message.HasField("join_condition"):
-            condition = self.expressions.read(message.join_condition)
+        condition = self._condition(message)
         return LateralJoin(
             child=self.child(message.left),
             query=LateralSubquery(plan=self.subquery(message.right), origin=origin),
@@ -286,6 +274,11 @@ class RelationReader:
             condition=condition,
             origin=origin,
         )
+
+    def _condition(self, message: Message) -> Expression | None:
+        if not message.HasField("join_condition"):
+            return None
+        return self.expressions.read(message.join_condition)
 
 
 class _Later(RelationReader):
@@ -295,18 +288,13 @@ class _Later(RelationReader):
         return self.subquery(message)
 
 
-def _names_sql(root: Message) -> bool:
-    """Whether the references are the DataFrames that SQL text names."""
-    return bool(root.WhichOneof("rel_type") == "sql")
-
-
 def _days(amount: tuple[int, int, int]) -> int:
     """Microseconds, a month as 31 days."""
     months, days, micros = amount
     return (months * 31 + days) * 86_400_000_000 + micros
 
 
-def _told_apart(
+def _apart(
     left: AnalyzedPlan, right: AnalyzedPlan, condition: Expression
 ) -> tuple[AnalyzedPlan, Expression]:
     """A join of a DataFrame with itself: `df.a == df.a` means one column of each side."""
@@ -343,7 +331,7 @@ _READERS: dict[str | None, Reader] = {
     "sort": RelationReader.sort,
     "limit": RelationReader.limit,
     "offset": RelationReader.offset,
-    "transpose": transposition.transpose,
+    "transpose": statistics.transpose,
     "deduplicate": RelationReader.deduplicate,
     "with_watermark": RelationReader.watermark,
     "subquery_alias": RelationReader.alias,

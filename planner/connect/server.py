@@ -51,7 +51,7 @@ class _Served(base_pb2_grpc.SparkConnectServiceServicer):
             setattr(self, name, self._streaming(getattr(service, name)))
 
     def FetchErrorDetails(self, request: Message, context: Any) -> Message:
-        """The whole of an error that was told in short; a service may know of others."""
+        """The whole of an error that was sent in short; a service may know of others."""
         if request.error_id in self.book.errors:
             return self.book.details(request)
         return self._answering(self._service.FetchErrorDetails)(request, context)
@@ -82,10 +82,10 @@ class _Served(base_pb2_grpc.SparkConnectServiceServicer):
                 context.abort_with_status(worded)
             context.set_trailing_metadata(error.trailing_metadata() or ())
             context.abort(error.code(), error.details())
-        context.abort_with_status(self.book.status(_told(error)))
+        context.abort_with_status(self.book.status(_as_error(error)))
 
 
-def _told(error: Exception) -> StateplanError:
+def _as_error(error: Exception) -> StateplanError:
     if isinstance(error, StateplanError):
         return error
     _LOG.error("A call failed", exc_info=error)

@@ -35,9 +35,8 @@ from .analyze import schema_of
 from .failures import missing_schema, unsupported
 from .guesses import UNKNOWN_TABLE, Guesses
 from .places import Message, origin_of, placed
-from .python_functions import call_of
+from .python_functions import call_of, unknown_call
 from .relations import RelationReader
-from .scala_functions import unknown_call
 from .streams import StartedQuery
 from .widening import Widening
 
@@ -305,17 +304,6 @@ class PlannerSession:
         if hidden is None:
             return found
         return Resolver((hidden,), context).column(name.parts, name)
-
-    def unknown(
-        self,
-        parts: tuple[str, ...],
-        plan: LogicalPlan,
-        origin: Origin | None,
-        *,
-        ordered: bool = True,
-    ) -> AnalysisError:
-        """A name that no column of the plan has; those it has, the nearest first if `ordered`."""
-        return unresolved_column(parts, plan.output, origin, ordered=ordered)
 
     def call(self, function: UnresolvedFunction) -> Expression:
         """A call; of a function that the session registered, if there is one of that name.

@@ -1,15 +1,36 @@
-"""`describe`, `summary`, `approxQuantile` and other statistics of a DataFrame's columns."""
+"""Statistics of columns (`describe`, `summary`, `approxQuantile`, ...), and `transpose`."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..model.expressions.core import Alias, AttributeReference, Cast, Expression, Literal, Origin
+from ...rules.analysis.names.names import unresolved_column
+from ..model.errors import AnalysisError
+from ..model.expressions.core import (
+    Alias,
+    AttributeReference,
+    Cast,
+    Expression,
+    Literal,
+    Origin,
+    lit,
+)
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..model.functions.coercion import tightest_common_type
+from ..model.functions.hashes import scala_type
 from ..model.plans.logical import Aggregate, Project
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import AnalyzedPlan
-from ..model.schemas.types import DOUBLE, INT, STRING, ArrayType, NumericType, StringType
+from ..model.schemas.types import (
+    DOUBLE,
+    INT,
+    STRING,
+    ArrayType,
+    AtomicType,
+    NumericType,
+    StringType,
+)
+from ..model.text.quoting import to_sql_type
 from .failures import not_started, unsupported
 from .names import name_parts
 from .places import Message
@@ -97,7 +118,7 @@ def _map(
             value = _call(name, column)
         else:
             raise unsupported(f"The statistic '{name}'", origin)
-        entries += [Cast(child=text, type_=STRING) for text in (_text(name), value)]
+        entries += [Cast(child=text, type_=STRING) for text in (lit(name), value)]
     return _call("map", *entries)
 
 
@@ -112,9 +133,48 @@ def _as_number(column: AttributeReference) -> Expression:
     return Cast(child=column, type_=DOUBLE, mode="TRY")
 
 
-def _text(value: str) -> Literal:
-    return Literal(value=value, type_=STRING)
-
-
 def _call(name: str, *arguments: Expression) -> UnresolvedFunction:
     return UnresolvedFunction(name=name, arguments=arguments)
+
+
+def transpose(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
+    """`transpose`, which is checked as Spark checks it and then needs the rows.
+
+    Raises:
+        StateplanError: the index is no column of single values, the others have no common type;
+            else a stream has not been started, and a table is not read.
+    """
+    child = reader.child(message.input)
+    index: Expression = child.output[0]
+    if message.index_columns:
+        index = reader.expressions.read(message.index_columns[0])
+        if isinstance(index, UnresolvedAttribute):
+            found = reader.session.resolved_over(child, index)
+            if found is None:
+                raise unresolved_column(index.parts, child.output, None)
+            index = found
+    if not isinstance(index, AttributeReference):
+        raise _bad_index("Index column must be an atomic attribute")
+    if not isinstance(index.type_, AtomicType):
+        raise _bad_index(
+            f"Index column must be of atomic type, but found: {scala_type(index.type_)}"
+        )
+    rest = [column for column in child.output if column.expr_id != index.expr_id]
+    common = rest[0].type_ if rest else None
+    for column in rest[1:]:
+        assert common is not None
+        wider = tightest_common_type(common, column.type_, reader.session.conf)
+        if wider is None:
+            raise AnalysisError.of(
+                "TRANSPOSE_NO_LEAST_COMMON_TYPE",
+                dt1=to_sql_type(common),
+                dt2=to_sql_type(column.type_),
+            )
+        common = wider
+    if child.is_streaming:
+        raise not_started(origin)
+    raise unsupported("transpose() of a table", origin)
+
+
+def _bad_index(reason: str) -> AnalysisError:
+    return AnalysisError.of("TRANSPOSE_INVALID_INDEX_COLUMN", reason=reason)

@@ -1,4 +1,7 @@
-"""Streams: started ones are planned, printed and over at once."""
+"""Streams: started ones are planned, printed and over at once.
+
+Nothing is written, but later lines of a script may read what earlier streams write.
+"""
 
 from __future__ import annotations
 
@@ -11,15 +14,17 @@ from pyspark.sql.connect import proto
 from ...physical.state import OutputMode
 from ..explaining import explain
 from ..incremental_execution import IncrementalExecution
+from ..model.catalog import TempView
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Origin
+from ..model.formats import FILE_FORMATS
 from ..model.frozen import dataclass
 from ..model.plans.query_plan import LogicalPlan
-from ..model.plans.relations import StreamingRelation
+from ..model.plans.relations import LocalRelation, StreamingRelation
 from ..model.schemas.open_schemas import is_placeholder
+from .analyze import schema_of
 from .console import Console
 from .places import Message
-from .written import remember, written_path
 
 if TYPE_CHECKING:
     from .session import Planned, PlannerSession
@@ -189,3 +194,48 @@ def listener_bus(
     added = message.WhichOneof("command") == "add_listener_bus_listener"
     answer.streaming_query_listener_events_result.listener_bus_listener_added = added
     return [answer]
+
+
+# ------------------------------------------------------------------------ what streams leave behind
+
+
+def remember(session: PlannerSession, message: Message, frame: Planned) -> None:
+    """Take in the table, the directory or the in-memory view that a stream writes.
+
+    What the catalog describes already stays as it is described.
+
+    Args:
+        session: where later lines look for it.
+        message: a WriteStreamOperationStart.
+        frame: the DataFrame that is written.
+    """
+    format_ = message.format.lower() or "parquet"
+    if message.WhichOneof("sink_destination") == "table_name":
+        _add(session, frame, message.input, name=message.table_name, format_=format_)
+    elif format_ == "memory" and message.query_name:
+        # Its rows are known only when it runs; those of no batch are none.
+        rows = LocalRelation(attributes=frame.analyzed.output)
+        session.views[message.query_name.lower()] = TempView(name=message.query_name, plan=rows)
+    elif format_ in FILE_FORMATS and (path := written_path(message)):
+        _add(session, frame, message.input, name=path, format_=format_, location=path)
+
+
+def written_path(message: Message) -> str:
+    """The directory that `start(path)` or the option `path` names, if one does."""
+    options = {key.lower(): value for key, value in message.options.items()}
+    return str(message.path or options.get("path", ""))
+
+
+def _add(
+    session: PlannerSession,
+    frame: Planned,
+    query: Message,
+    *,
+    name: str,
+    format_: str,
+    location: str = "",
+) -> None:
+    if session.knows(name) or (location and session.known_path(location)):
+        return
+    full = name if location else session.full_name(name)
+    session.add_table(full, schema_of(frame.analyzed), format_, location, query)

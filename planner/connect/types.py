@@ -6,6 +6,7 @@ import json
 
 from pyspark.sql.connect import proto
 
+from ..model.expressions.core import AttributeReference
 from ..model.schemas import types as model
 from ..model.schemas.ddl import collated, parse_schema, parse_type
 from ..model.schemas.schema_json import UnknownType, type_from_json
@@ -13,7 +14,8 @@ from ..model.schemas.types import ArrayType, DataType, DecimalType, MapType, Str
 from .failures import unsupported
 from .places import Message
 
-_SIMPLE: dict[str, DataType] = {
+# Types without parts or parameters, by what the protocol calls them.
+SIMPLE: dict[str, DataType] = {
     "null": model.NULL,
     "binary": model.BINARY,
     "boolean": model.BOOLEAN,
@@ -31,7 +33,7 @@ _SIMPLE: dict[str, DataType] = {
     "timestamp_ntz": model.TIMESTAMP_NTZ,
     "calendar_interval": model.CALENDAR_INTERVAL,
 }
-_KINDS = {type_: kind for kind, type_ in _SIMPLE.items() if kind not in ("char", "var_char")}
+_KINDS = {type_: kind for kind, type_ in SIMPLE.items() if kind not in ("char", "var_char")}
 
 
 def from_proto(message: Message) -> DataType:
@@ -46,8 +48,7 @@ def from_proto(message: Message) -> DataType:
         case "string" if value.collation:
             return collated(value.collation)
         case "decimal":
-            precision = value.precision if value.HasField("precision") else 10
-            return DecimalType(precision, value.scale if value.HasField("scale") else 0)
+            return DecimalType(**_given(value, "precision", "scale"))
         case "array":
             return ArrayType(from_proto(value.element_type), value.contains_null)
         case "map":
@@ -60,22 +61,22 @@ def from_proto(message: Message) -> DataType:
                 )
             )
         case "day_time_interval":
-            start = value.start_field if value.HasField("start_field") else 0
-            return model.DayTimeIntervalType(
-                start, value.end_field if value.HasField("end_field") else 3
-            )
+            return model.DayTimeIntervalType(**_given(value, "start_field", "end_field"))
         case "year_month_interval":
-            start = value.start_field if value.HasField("start_field") else 0
-            return model.YearMonthIntervalType(
-                start, value.end_field if value.HasField("end_field") else 1
-            )
+            return model.YearMonthIntervalType(**_given(value, "start_field", "end_field"))
         case "unparsed":
             return read_type(value.data_type_string)
         case "udt" if value.HasField("sql_type"):
             return from_proto(value.sql_type)  # what it is stored as, which is what plans show
-        case _ if kind in _SIMPLE:
-            return _SIMPLE[kind]
+        case _ if kind in SIMPLE:
+            return SIMPLE[kind]
     raise unsupported(f"The type {kind}")
+
+
+def _given(message: Message, *names: str) -> dict[str, int]:
+    """The optional fields that are given, under the names that our types have for them."""
+    given = (name for name in names if message.HasField(name))
+    return {name.removesuffix("_field"): getattr(message, name) for name in given}
 
 
 def to_proto(data_type: DataType) -> Message:
@@ -98,12 +99,10 @@ def to_proto(data_type: DataType) -> Message:
                 added.data_type.CopyFrom(to_proto(field.data_type))
         case model.CollatedStringType(collation=collation):
             message.string.collation = collation
-        case model.DayTimeIntervalType(start=start, end=end):
-            message.day_time_interval.start_field = start
-            message.day_time_interval.end_field = end
-        case model.YearMonthIntervalType(start=start, end=end):
-            message.year_month_interval.start_field = start
-            message.year_month_interval.end_field = end
+        case model.AnsiIntervalType(start=start, end=end):
+            days = isinstance(data_type, model.DayTimeIntervalType)
+            interval = message.day_time_interval if days else message.year_month_interval
+            interval.start_field, interval.end_field = start, end
         case _:
             getattr(message, _KINDS[data_type]).SetInParent()
     return message
@@ -134,6 +133,14 @@ def read_schema(text: str) -> StructType:
     if not isinstance(found, StructType):
         raise unsupported(f"The schema '{text}', which has no columns,")
     return found
+
+
+def attributes_of(schema: StructType) -> tuple[AttributeReference, ...]:
+    """New columns of a schema's names and types."""
+    return tuple(
+        AttributeReference(name=f.name, type_=f.data_type, is_nullable=f.nullable)
+        for f in schema.fields
+    )
 
 
 def in_sql(kind: DataType) -> str | None:

@@ -44,7 +44,7 @@ class Widening:
         """A relation; what is `used` of its columns besides is added, too.
 
         Raises:
-            StateplanError: no column mends what it is refused for.
+            StateplanError: no column makes it acceptable.
         """
         self.under_way = True
         try:
@@ -72,18 +72,22 @@ class Widening:
             except StateplanError as error:
                 if session.pipeline is not None and session.pipeline.defines(error):
                     raise
-                # Planned anew, the relation tells which open schemas it is made of.
-                mended = self._mended(error) if again else self.guesses.mends(error)
-                if not mended:
-                    if self.guesses.accepted and self.guesses.sources and self.guesses.mends(error):
+                # Planning anew shows which open schemas the relation is made of.
+                fixed = self._fixed(error) if again else self.guesses.may_fix(error)
+                if not fixed:
+                    if (
+                        self.guesses.accepted
+                        and self.guesses.sources
+                        and self.guesses.may_fix(error)
+                    ):
                         error.hint = _NOT_GUESSED.format(", ".join(self.guesses.sources))
                     raise self._with_guesses(error, relation) from None
                 if not again:
                     session.plan_again()
                 again = True
 
-    def _mended(self, error: StateplanError) -> bool:
-        """Whether a guess may mend an error and leaves what was planned before as it is."""
+    def _fixed(self, error: StateplanError) -> bool:
+        """Whether a guess may fix an error and leaves what was planned before as it is."""
         while self.guesses.widened(error):
             try:
                 self.session.plan_again()

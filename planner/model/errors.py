@@ -9,17 +9,17 @@ from .conditions import conditions
 Phase = Literal["analysis", "streaming-check", "planning", "description", "runtime", "batch"]
 
 _PHASE_HINTS: dict[Phase, str] = {
-    "analysis": "Mend the query at that place.",
+    "analysis": "Fix the query at that place.",
     "streaming-check": "Streaming queries cannot do this: write the query without it.",
     "planning": "Write the query without it.",
-    "description": "Mend the description or the arguments.",
-    "runtime": "Mend the cause, then start the query again.",
-    "batch": "Mend the cause, then start the query again.",
+    "description": "Fix the description or the arguments.",
+    "runtime": "Fix the cause, then start the query again.",
+    "batch": "Fix the cause, then start the query again.",
 }
 
 
 class StateplanError(Exception):
-    """Base of every error that a user can cause or mend.
+    """Base of every error that a user can cause or fix.
 
     Attributes:
         condition: Spark's error condition in UPPER_SNAKE (`A.B` with a sub-condition) where Spark

@@ -54,11 +54,11 @@ def _svg(pipeline: Pipeline) -> str:
         x1, y1, y2 = x1 + _WIDTH, y1 + _HEIGHT // 2, y2 + _HEIGHT // 2
         middle = (x1 + x2) // 2
         manner = "as a stream" if read.streaming else "at rest"
-        told = escape(f"flow {flow.name} reads {source} {manner}")
+        title = escape(f"flow {flow.name} reads {source} {manner}")
         kind = "edge" if read.streaming else "edge shuffled"
         parts.append(
             f'<path class="{kind}" d="M{x1} {y1}C{middle} {y1} {middle} {y2} {x2} {y2}">'
-            f"<title>{told}</title></path>"
+            f"<title>{title}</title></path>"
         )
     for name, kind_of in nodes(pipeline):
         parts.append(_box(name, kind_of, at[name]))

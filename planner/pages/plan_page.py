@@ -63,7 +63,7 @@ def view_html(view: PlanView, prefix: str) -> str:
 
     Args:
         view: the plan.
-        prefix: of its ids, which tells them from those of other plans on the page.
+        prefix: of its ids, which distinguishes them from those of other plans on the page.
     """
     graph = plan_graph(view.plan)
     ids = [f"{prefix}-op{number}" for number in range(len(graph.nodes))]
@@ -214,7 +214,7 @@ def _box(
 
 
 def _brief(node: SparkPlan) -> str:
-    """What tells an operator from others of its kind."""
+    """What distinguishes an operator from others of its kind."""
     match node:
         case StateStoreWriter(state_info=info):
             number = "" if info is None else f"state {info.operator_id}: "

@@ -12,7 +12,7 @@ from ..model.expressions.unresolved import UnresolvedAttribute
 from ..model.frozen import dataclass
 from ..model.schemas.types import DataType, StructField, StructType
 from ..model.text.text import pretty
-from .refusals import columns_not_found, key_not_selected, multipart_column, not_a_column
+from .refusals import columns_not_found, refusal, sensitivity
 
 METADATA = "__spark_autocdc_metadata"
 _HISTORY = ("__START_AT", "__END_AT")
@@ -89,7 +89,11 @@ class AutoCdc:
         names = {fold(f.name) for f in fields}
         for key in self.keys:
             if fold(key) not in names:
-                raise key_not_selected(key, case_sensitive=case_sensitive)
+                raise refusal(
+                    "AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA",
+                    caseSensitivity=sensitivity(case_sensitive=case_sensitive),
+                    keyColumnName=key,
+                )
         inner: tuple[str, ...]
         if self.scd_type == 1:
             inner = ("deleteSequence", "upsertSequence")
@@ -122,7 +126,12 @@ def column_name(expression: Expression) -> str:
         AnalysisError: it is another expression, or its name has several parts.
     """
     if not isinstance(expression, UnresolvedAttribute):
-        raise not_a_column(pretty(expression))
-    if len(expression.parts) != 1:
-        raise multipart_column(expression.parts)
-    return expression.parts[0]
+        raise refusal("AUTOCDC_NON_COLUMN_IDENTIFIER", expression=pretty(expression))
+    parts = expression.parts
+    if len(parts) != 1:
+        raise refusal(
+            "AUTOCDC_MULTIPART_COLUMN_IDENTIFIER",
+            columnName=".".join(parts),
+            nameParts=", ".join(parts),
+        )
+    return parts[0]

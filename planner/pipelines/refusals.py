@@ -61,16 +61,6 @@ def duplicate_flow(flow: Flow, other: Flow) -> AnalysisError:
     )
 
 
-def attempted_analysis() -> AnalysisError:
-    """A flow's function asked for columns or rows: its inputs do not exist yet."""
-    return refusal("ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION")
-
-
-def unsupported_command(name: str) -> AnalysisError:
-    """`spark.sql` of a statement that is no query, in a pipeline's file."""
-    return refusal("UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND", command=name)
-
-
 def bad_statement(message: str, statement: str, origin: Origin) -> AnalysisError:
     """A statement of an SQL file that defines nothing."""
     return refusal(
@@ -83,11 +73,6 @@ def bad_statement(message: str, statement: str, origin: Origin) -> AnalysisError
 
 
 # ------------------------------------------------------------------------------------------ graph
-
-
-def empty_pipeline() -> AnalysisError:
-    """Nothing that keeps rows."""
-    return refusal("RUN_EMPTY_PIPELINE")
 
 
 def without_flow(dataset: Dataset) -> AnalysisError:
@@ -162,7 +147,7 @@ def not_resolved(dataset: Dataset) -> AnalysisError:
     return without_condition(
         f"Failed to read dataset '{dataset.full_name}'. Dataset is defined in the pipeline but"
         " could not be resolved.",
-        hint="Mend that data set's own error.",
+        hint="Fix that data set's own error.",
     )
 
 
@@ -233,7 +218,8 @@ def tree(schema: StructType) -> str:
 # --------------------------------------------------------------------------------------- AUTO CDC
 
 
-def _sensitivity(*, case_sensitive: bool) -> str:
+def sensitivity(*, case_sensitive: bool) -> str:
+    """How messages call a comparison of names."""
     return "case-sensitive" if case_sensitive else "case-insensitive"
 
 
@@ -243,36 +229,8 @@ def columns_not_found(
     """Columns that the changes do not have."""
     return refusal(
         "AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA",
-        caseSensitivity=_sensitivity(case_sensitive=case_sensitive),
+        caseSensitivity=sensitivity(case_sensitive=case_sensitive),
         schemaName=of,
         missingColumns=", ".join(missing),
         availableColumns=", ".join(known),
-    )
-
-
-def key_not_selected(key: str, *, case_sensitive: bool) -> AnalysisError:
-    """A key that the changes do not have, or that is left out of the target."""
-    return refusal(
-        "AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA",
-        caseSensitivity=_sensitivity(case_sensitive=case_sensitive),
-        keyColumnName=key,
-    )
-
-
-def empty_keys() -> AnalysisError:
-    """Changes without a key."""
-    return refusal("AUTOCDC_EMPTY_KEYS")
-
-
-def not_a_column(text: str) -> AnalysisError:
-    """An expression where a column is named."""
-    return refusal("AUTOCDC_NON_COLUMN_IDENTIFIER", expression=text)
-
-
-def multipart_column(parts: Sequence[str]) -> AnalysisError:
-    """A qualified name where a column is named."""
-    return refusal(
-        "AUTOCDC_MULTIPART_COLUMN_IDENTIFIER",
-        columnName=".".join(parts),
-        nameParts=", ".join(parts),
     )

@@ -59,7 +59,7 @@ class StatementCursor:
                 raise self.misfit()
 
     def misfit(self, more: str = "") -> AnalysisError:
-        """The error at the next word, as Spark's parser tells it."""
+        """The error at the next word, as Spark's parser words it."""
         token = self.token
         near = END_OF_INPUT if token is None else f"'{self.text[token.start : token.stop + 1]}'"
         start = len(self.text.rstrip()) if token is None else token.start

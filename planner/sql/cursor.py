@@ -48,7 +48,7 @@ class Cursor:
         self.index = 0
         self.token = tokens[0]
         self.refusals: list[AnalysisError] = []
-        """What Spark refuses of a text that is within the grammar: told if all of it is."""
+        """What Spark refuses of a text within the grammar: reported once the whole text is."""
         self.expected = ""
         self._lines = [0, *(i + 1 for i, letter in enumerate(text) if letter == "\n")]
 

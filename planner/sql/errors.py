@@ -7,7 +7,7 @@ from typing import Any
 
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Origin
-from ..model.text.fragments import fragment_context
+from ..model.text.quoting import fragment_context
 
 
 def origin_at(text: str, start: int, stop: int) -> Origin:
@@ -73,11 +73,6 @@ def with_fragment(error: AnalysisError, origin: Origin) -> AnalysisError:
     return error
 
 
-def unclosed_comment(text: str) -> AnalysisError:
-    """`/* ...` without its end."""
-    return whole_text_error(AnalysisError.of("UNCLOSED_BRACKETED_COMMENT"), text)
-
-
 def negative_delay(delay: str) -> AnalysisError:
     """`DELAY OF INTERVAL -1 SECOND`."""
     return AnalysisError(
@@ -87,26 +82,11 @@ def negative_delay(delay: str) -> AnalysisError:
     )
 
 
-def deduplication_key() -> AnalysisError:
-    """`DISTINCT ON (a + 1)`."""
-    return AnalysisError.of("STATEPLAN_DEDUPLICATION_KEY")
-
-
-def empty_sample(origin: Origin) -> AnalysisError:
-    """`TABLESAMPLE ()`."""
-    return fragment_error("_LEGACY_ERROR_TEMP_0014", origin)
-
-
 def refused_sample(size: str, origin: Origin) -> AnalysisError:
     """A size of TABLESAMPLE in bytes, which Spark reads but does not take."""
     if re.fullmatch("[0-9]+[bBkKmMgG]", size):
-        return unsupported_sample("byteLengthLiteral", origin)
+        return fragment_error("_LEGACY_ERROR_TEMP_0015", origin, msg="byteLengthLiteral")
     return fragment_error("_LEGACY_ERROR_TEMP_0016", origin, bytesStr=size)
-
-
-def unsupported_sample(what: str, origin: Origin) -> AnalysisError:
-    """A form of TABLESAMPLE that Spark's grammar has and Spark has not."""
-    return fragment_error("_LEGACY_ERROR_TEMP_0015", origin, msg=what)
 
 
 def whole_text_error(error: AnalysisError, text: str) -> AnalysisError:

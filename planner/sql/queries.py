@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..model.errors import AnalysisError
 from ..model.expressions.core import Alias, Expression, Origin
 from ..model.expressions.unresolved import (
     MultiAlias,
@@ -30,7 +31,7 @@ from ..model.plans.logical import (
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import SubqueryAlias, UnresolvedWith
 from ..model.plans.set_operations import Except, Intersect
-from .errors import deduplication_key, duplicate_names, unsupported
+from .errors import duplicate_names, unsupported
 from .hints import Hint, read_hints
 from .organization import OrganizationParser
 
@@ -235,7 +236,7 @@ class QueryParser(OrganizationParser):
         keys = tuple(self.listed(self.expression))
         self.need(")")
         if not all(isinstance(key, UnresolvedAttribute) for key in keys):
-            self.refuse(deduplication_key())
+            self.refuse(AnalysisError.of("STATEPLAN_DEDUPLICATION_KEY"))
         return _Quantifier(keys=keys, within_watermark=self.take("WITHIN", "WATERMARK"))
 
 

@@ -12,7 +12,7 @@ from ..model.plans.query_plan import LogicalPlan
 from ..model.settings.conf import Conf
 from .calls import NamedWindow
 from .cursor import CLAUSE_WORDS, Misfit
-from .errors import empty_statement, missing_window, syntax_error, unclosed_comment
+from .errors import empty_statement, missing_window, syntax_error, whole_text_error
 from .pipes import PipeParser
 from .tokens import tokenize, with_pipes
 
@@ -67,7 +67,7 @@ def _read(text: str, conf: Conf, read: Callable[[PipeParser], T]) -> T:
     double_quoted = conf.flag("spark.sql.ansi.enabled") and conf.flag(_DOUBLE_QUOTED)
     tokens = tokenize(text, double_quoted=double_quoted)
     if tokens[-2:][0].symbol == "/*":
-        raise unclosed_comment(text)
+        raise whole_text_error(AnalysisError.of("UNCLOSED_BRACKETED_COMMENT"), text)
     if tokens[0].kind == "end":
         raise empty_statement(text)
     if conf.flag(_SINGLE_CHARACTER_PIPE):

@@ -10,11 +10,10 @@ from ..model.expressions.core import Alias, AttributeReference, Expression, Lite
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..model.plans.logical import GlobalLimit, LocalLimit
 from ..model.plans.partitions import Sample
-from ..model.plans.pivot import UnresolvedPivot
+from ..model.plans.pivot import UnresolvedPivot, UnresolvedUnpivot
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import LocalRelation
-from ..model.plans.unpivot import UnresolvedUnpivot
-from .errors import empty_sample, refused_sample, unsupported, unsupported_sample
+from .errors import fragment_error, refused_sample, unsupported
 from .expressions import ExpressionParser
 
 
@@ -30,7 +29,7 @@ class TableClauseParser(ExpressionParser):
         share, rows = 1.0, None
         refusal: Callable[[Origin], AnalysisError] | None = None
         if self.take(")"):
-            refusal = empty_sample
+            refusal = partial(fragment_error, "_LEGACY_ERROR_TEMP_0014")
         elif self.take("BUCKET"):
             share, refusal = self._bucket()
             self.need(")")
@@ -70,7 +69,9 @@ class TableClauseParser(ExpressionParser):
             return share, None
         self.qualified_name()
         what = "function" if self.take("(", ")") else "colname"
-        return share, partial(unsupported_sample, f"BUCKET x OUT OF y ON {what}")
+        return share, partial(
+            fragment_error, "_LEGACY_ERROR_TEMP_0015", msg=f"BUCKET x OUT OF y ON {what}"
+        )
 
     def _size(self, size: Expression) -> float:
         if isinstance(size, Literal) and size.value is not None:

@@ -39,6 +39,7 @@ from ..model.expressions.core import Expression, Literal, SortOrder, to_attribut
 from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ..model.plans.logical import (
     Aggregate,
+    CollectMetrics,
     Expand,
     Filter,
     Generate,
@@ -51,7 +52,6 @@ from ..model.plans.logical import (
     Window,
     WindowGroupLimit,
 )
-from ..model.plans.metrics import CollectMetrics
 from ..model.plans.partitions import (
     RebalancePartitions,
     Repartition,

@@ -26,6 +26,7 @@ from ...planner.model.expressions.unresolved import (
 from ...planner.model.plans.hints import UnresolvedHint
 from ...planner.model.plans.logical import (
     Aggregate,
+    CollectMetrics,
     Deduplicate,
     Distinct,
     EventTimeWatermark,
@@ -43,9 +44,8 @@ from ...planner.model.plans.logical import (
     UnresolvedHaving,
     UnresolvedQualify,
 )
-from ...planner.model.plans.metrics import CollectMetrics
 from ...planner.model.plans.partitions import PARTITION_HINTS, RepartitionByExpression
-from ...planner.model.plans.pivot import UnresolvedPivot
+from ...planner.model.plans.pivot import UnresolvedPivot, UnresolvedUnpivot
 from ...planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.plans.relations import (
     AnalyzedPlan,
@@ -60,7 +60,6 @@ from ...planner.model.plans.relations import (
     WithCTE,
 )
 from ...planner.model.plans.set_operations import SetOperation
-from ...planner.model.plans.unpivot import UnresolvedUnpivot
 from ...planner.model.registry import find
 from ...planner.model.schemas.types import BOOLEAN
 from ...planner.model.text.logical_text import tree_text

@@ -18,6 +18,7 @@ from ...planner.model.expressions.unresolved import UnresolvedAttribute, Unresol
 from ...planner.model.plans.hints import JOIN_STRATEGIES, STATE_NAME, ResolvedHint, UnresolvedHint
 from ...planner.model.plans.logical import (
     Aggregate,
+    CollectMetrics,
     Deduplicate,
     Distinct,
     EventTimeWatermark,
@@ -25,7 +26,6 @@ from ...planner.model.plans.logical import (
     Join,
     Project,
 )
-from ...planner.model.plans.metrics import CollectMetrics
 from ...planner.model.plans.partitions import (
     RebalancePartitions,
     Repartition,

@@ -9,8 +9,7 @@ from pyspark.sql.connect import proto
 
 from ...planner.connect.analyze import schema_of
 from ...planner.connect.places import Message
-from ...planner.connect.streams import output_mode_of, planned_stream
-from ...planner.connect.written import written_path
+from ...planner.connect.streams import output_mode_of, planned_stream, written_path
 from ...planner.model.errors import AnalysisError, RuntimeFailure
 from ...planner.model.settings.conf import Conf
 from ..frames import spark_schema

@@ -15,14 +15,7 @@ from ...model.schemas.types import StructType
 from ...pipelines.auto_cdc import AutoCdc, column_name
 from ...pipelines.change_flows import ChangeFlow
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, folded
-from ...pipelines.refusals import (
-    attempted_analysis,
-    duplicate_flow,
-    duplicate_output,
-    empty_keys,
-    multipart_flow,
-    refusal,
-)
+from ...pipelines.refusals import duplicate_flow, duplicate_output, multipart_flow, refusal
 from ...pipelines.statements import DatasetStatement, FlowStatement, SqlFile, without_databricks
 from ..console import Console
 from ..expressions import ExpressionReader
@@ -83,7 +76,7 @@ def refuse_analysis(session: PlannerSession, request: Message) -> None:
     if context is None or not context.flow_name:
         return
     if not allows_analysis(session, context):
-        raise attempted_analysis()
+        raise refusal("ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION")
 
 
 def allows_analysis(session: PlannerSession, context: Message) -> bool:
@@ -241,7 +234,7 @@ def _change_details(session: PlannerSession, details: Message) -> tuple[AutoCdc,
             raise unsupported(f"{text} of an AUTO CDC flow, which Spark 4.3 does not run,")
     keys = names(details.keys)
     if not keys:
-        raise empty_keys()
+        raise refusal("AUTOCDC_EMPTY_KEYS")
     auto_cdc = AutoCdc(
         keys=keys,
         sequence_by=reader.read(details.sequence_by),
@@ -328,8 +321,8 @@ def _query_of(query: str | None, change_flow: ChangeFlow | None) -> tuple[str, A
 
 
 def _origin(message: Message) -> Origin | None:
-    told = message.source_code_location
-    return origin_at(f"{told.file_name}:{told.line_number}") if told.file_name else None
+    place = message.source_code_location
+    return origin_at(f"{place.file_name}:{place.line_number}") if place.file_name else None
 
 
 # -------------------------------------------------------------------------------------------- run

@@ -316,7 +316,7 @@ class Resolution:
         """Plan every flow that can be; what the graph is `refused` for costs no other plan."""
         pipeline = self.pipeline
         if all(dataset.kind is DatasetKind.TEMPORARY_VIEW for dataset in pipeline.datasets):
-            raise refusals.empty_pipeline()
+            raise refusals.refusal("RUN_EMPTY_PIPELINE")
         for dataset in pipeline.datasets:
             if dataset.kind.is_table and not pipeline.flows_of(dataset):
                 refused.append(_Refused(refusals.without_flow(dataset)))

@@ -204,7 +204,7 @@ class DltNames:
     def _add(self, definition: _Definition) -> None:
         key = definition.name.lower()
         while key in self._pending:
-            key += "'"  # the graph tells that there are two
+            key += "'"  # the graph refuses the second
         self._pending[key] = definition
 
     # -------------------------------------------------------------------------------------- define
@@ -236,9 +236,10 @@ class DltNames:
             return
         options = definition.options
         if definition.name == definition.target:
+            comment = options.get("comment")
             common: dict[str, Any] = {
                 "name": definition.name,
-                "comment": _text(options.get("comment")),
+                "comment": None if comment is None else str(comment),
                 "source_code_location": definition.location,
             }
             table: dict[str, Any] = {name: options.get(name) for name in _TABLE_OPTIONS}
@@ -343,7 +344,3 @@ class _Located(GraphElementRegistry):
 
     def register_sql(self, sql_text: str, file_path: Path) -> None:
         self.registry.register_sql(sql_text, file_path)
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)

@@ -20,20 +20,21 @@ from typing import Any
 from .later import change_when_imported
 from .network import Answer
 from .program import Program
-from .stand_ins import StandIn
+from .stand_ins import OtherwiseStandIn, StandIn
 
 
-class MissingFile:
+class MissingFile(OtherwiseStandIn):
     """An open file of which nothing is known but that reading it gives a stand-in."""
 
     closed = False
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._path = f"open({name})"
 
     def read(self, *size: int) -> StandIn:
         """The whole content, whatever part is asked for."""
-        return StandIn(f"open({self.name})")
+        return StandIn(self._path)
 
     readline = read
 
@@ -45,11 +46,6 @@ class MissingFile:
 
     def __iter__(self) -> Any:
         return iter(())
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return StandIn(f"open({self.name}).{name}")
 
 
 def open_missing_files(

@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql.connect.dataframe import DataFrame
 
 from .context import session
-from .stand_ins import StandIn
+from .stand_ins import OtherwiseStandIn, StandIn
 
 _RESOLVED = "getResolvedOptions(sys.argv)"
 _TRANSFORMS = (
@@ -29,8 +29,10 @@ _STREAMS = ("kinesis", "kafka")
 _OF_STREAMS = ("startingPosition", "startingOffsets", "inferSchema", "addIdleTimeBetweenReads")
 
 
-class GlueContext:
+class GlueContext(OtherwiseStandIn):
     """Glue's context, over the planner's session."""
+
+    _path = "glueContext"
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         self.spark_session = session()
@@ -90,13 +92,8 @@ class GlueContext:
         window = (options or {}).get("windowSize", "100 seconds")
         frame.writeStream.foreachBatch(batch_function).trigger(processingTime=window).start()
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return StandIn(f"glueContext.{name}")
 
-
-class DynamicFrame:
+class DynamicFrame(OtherwiseStandIn):
     """Glue's frame around a DataFrame."""
 
     def __init__(self, frame: Any) -> None:
@@ -110,11 +107,6 @@ class DynamicFrame:
     def toDF(self, *arguments: Any, **named: Any) -> Any:
         """The DataFrame."""
         return self._frame
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return StandIn(f"DynamicFrame.{name}")
 
 
 class _Options(dict[str, Any]):

@@ -32,14 +32,22 @@ from .calls import planned_batches, planned_call
 from .context import PlannedContext, frame, session
 from .files import open_missing_files, read_stand_ins
 from .missing_modules import MissingModules
-from .network import Network
-from .notebook import RUN, SQL, Cell, bound_names, is_cell, is_notebook, names_of_cell, read_cells
+from .network import Network, start_no_process
+from .notebook import (
+    RUN,
+    SQL,
+    Cell,
+    bound_names,
+    is_cell,
+    is_notebook,
+    names_of_cell,
+    read_cells,
+    statements,
+)
 from .patches import Patches, WaitedEnough
 from .pipeline import PipelineRun
-from .processes import start_no_process
 from .program import Program
 from .report import Report
-from .sql_cells import statements
 from .stand_ins import Rules, StandIn, StandInNeeded
 from .uncalled import uncalled
 
@@ -102,7 +110,7 @@ class Launch:
             with self._waiting():
                 if self.program.is_pipeline:
                     self.pipeline = PipelineRun(
-                        self.program, self._run_module, self.report.note, self.report.tell
+                        self.program, self._run_module, self.report.note, self.report.ended_by
                     )
                     self.pipeline.run(self._called_behind)
                 else:
@@ -117,7 +125,7 @@ class Launch:
             if error.code is not None and not isinstance(error.code, int):
                 print(error.code, file=sys.stderr)
         except Exception as error:
-            self.report.tell(error)
+            self.report.ended_by(error)
             self._failures.append(error)
             if self.pipeline is None:
                 self._call_uncalled()
@@ -161,7 +169,7 @@ class Launch:
             failure = error
         self.report.note(f"nothing calls {name}: it was called with stand-ins, as by --call{ended}")
         if ended:
-            self.report.tell(failure)
+            self.report.ended_by(failure)
 
     def _once(self, frame: FrameType, path: str) -> bool:
         """Whether a loop over what is not here runs once, for the streams that its body starts."""
@@ -253,7 +261,7 @@ class Launch:
                 # Cells are run one by one: those below may start more streams.
                 follows = isinstance(error, NameError) and error.name in lost
                 if not follows:
-                    self.report.tell(error)
+                    self.report.ended_by(error)
                     self._failures.append(error)
                 lost |= names_of_cell(cell)
 
@@ -273,7 +281,7 @@ class Launch:
                     place = self.report.place_of(error)
                     self.report.note(f"{place}: what is asserted needs data, and none is read")
                 else:
-                    self.report.tell(error)
+                    self.report.ended_by(error)
                     self._failures.append(error)
                 self._lose(failed[0])
             # What follows a statement that waits for ever, or fails, may start more streams.

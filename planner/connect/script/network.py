@@ -4,19 +4,25 @@ An HTTP request is answered by a stand-in, so that code which takes a schema or 
 service goes on with a placeholder. Every other connection is refused, as by a service that is down,
 with an error at the user's line: a broker's or a database's client needs answers of its own
 protocol. Libraries that open connections without Python's sockets are not reached.
+
+No process is started either (`pip install`, `hdfs dfs -ls`): what one would print is a stand-in,
+and it ends well.
 """
 
 from __future__ import annotations
 
 import errno
+import os
 import socket
+import subprocess
+import sys
 import urllib.request
 from collections.abc import Callable
 from typing import Any
 
 from .later import change_when_imported
 from .program import Program
-from .stand_ins import StandIn
+from .stand_ins import OtherwiseStandIn, StandIn
 
 _INTERNET = (socket.AF_INET, socket.AF_INET6)
 _GOOD = 200
@@ -28,7 +34,7 @@ _CLIENTS = {
 }
 
 
-class Answer:
+class Answer(OtherwiseStandIn):
     """A response to a request that was not sent: a good one, of which nothing else is known.
 
     Args:
@@ -52,11 +58,6 @@ class Answer:
 
     def __bool__(self) -> bool:
         return True
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return StandIn(f"{self._path}.{name}")
 
 
 class Network:
@@ -141,3 +142,42 @@ class Network:
             return self.answered(f"{library}.{str(method).lower()}", url)
 
         return lambda module: setattr(getattr(module, kind), "request", request)
+
+
+# ---------------------------------------------------------------------------------- processes
+
+
+def start_no_process(program: Program, note: Callable[[str], None]) -> None:
+    """Answer for processes that the user's own code starts; libraries' own go on."""
+
+    def replace(module: Any, name: str, answer: Callable[[Any, StandIn], Any]) -> None:
+        real = getattr(module, name)
+
+        def call(command: Any, *arguments: Any, **named: Any) -> Any:
+            frame = program.own_frame(sys._getframe(1))
+            if frame is None:
+                return real(command, *arguments, **named)
+            text = command if isinstance(command, str) else " ".join(map(str, command))
+            note(f"{program.place(of=frame)}: no process is started here: {text}")
+            return answer(command, StandIn(f"{module.__name__}.{name}({text})"))
+
+        setattr(module, name, call)
+
+    python: Any = subprocess
+    made = python.Popen.__new__
+
+    def process(kind: Any, command: Any = (), *arguments: Any, **named: Any) -> Any:
+        frame = program.own_frame(sys._getframe(1))
+        if frame is None:
+            return made(kind)
+        note(f"{program.place(of=frame)}: no process is started here: {command}")
+        return StandIn("subprocess.Popen()")
+
+    python.Popen.__new__ = process
+    replace(python, "run", lambda command, out: subprocess.CompletedProcess(command, 0, out, ""))
+    for name in ("call", "check_call"):
+        replace(python, name, lambda command, out: 0)
+    for name in ("check_output", "getoutput"):
+        replace(python, name, lambda command, out: out)
+    replace(os, "system", lambda command, out: 0)
+    replace(os, "popen", lambda command, out: out)

@@ -52,18 +52,18 @@ def read_cells(path: str, note: Note | None = None) -> list[Cell]:
 
     Args:
         path: the file: a script, a notebook, or a notebook's source.
-        note: is told of each line that is skipped: the file, the line and what it was.
+        note: is called for each line that is skipped: the file, the line and what it was.
 
     Raises:
         DescriptionError: it is no notebook, though its name says so.
     """
-    tell = note or (lambda file, line, what: None)
+    report = note or (lambda file, line, what: None)
     if path.endswith(".ipynb"):
-        return [_cell(f"{path}[{n}]", text, tell) for n, text in enumerate(_jupyter(path), 1)]
+        return [_cell(f"{path}[{n}]", text, report) for n, text in enumerate(_jupyter(path), 1)]
     text = _text(path)
     if not is_notebook(path) and _is_python(text):
         return [Cell(path, text)]
-    return list(_source_cells(path, text.split("\n"), tell))
+    return list(_source_cells(path, text.split("\n"), report))
 
 
 def is_cell(file: str) -> bool:
@@ -235,3 +235,36 @@ def _is_python(text: str) -> bool:
     except (SyntaxError, ValueError):
         return False
     return True
+
+
+# ---------------------------------------------------------------------------------- SQL cells
+
+
+def statements(text: str) -> Iterator[str]:
+    """Statements that semicolons end, outside texts and comments; none that is empty."""
+    start = place = 0
+    while place < len(text):
+        letter, two = text[place], text[place : place + 2]
+        if two == "--":
+            place = _end(text, "\n", place)
+        elif two == "/*":
+            place = _end(text, "*/", place + 2)
+        elif letter in "'\"`":
+            place = _end(text, letter, place + 1)
+        elif letter == ";":
+            yield from _stripped(text[start:place])
+            start = place = place + 1
+        else:
+            place += 1
+    yield from _stripped(text[start:])
+
+
+def _end(text: str, mark: str, start: int) -> int:
+    found = text.find(mark, start)
+    return len(text) if found < 0 else found + len(mark)
+
+
+def _stripped(text: str) -> Iterator[str]:
+    lines = [line for line in text.split("\n") if line.strip()]
+    if any(not line.lstrip().startswith("--") for line in lines):
+        yield "\n".join(lines)

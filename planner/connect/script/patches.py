@@ -250,7 +250,7 @@ class Patches:
         kind.__getitem__ = field
 
     def _errors(self) -> None:
-        """Errors that the file catches are told all the same."""
+        """Errors that the file catches are reported all the same."""
         client: Any = core.SparkConnectClient
         raised = client._handle_rpc_error
         failures = self.failures
@@ -258,8 +258,8 @@ class Patches:
         def raise_(self: Any, error: Any) -> Any:
             try:
                 return raised(self, error)
-            except Exception as told:
-                failures.append(told)
+            except Exception as error_:
+                failures.append(error_)
                 raise
 
         client._handle_rpc_error = raise_

@@ -51,7 +51,7 @@ class PipelineRun:
         program: its file, or the files that define it.
         run_file: runs a file of Python code or a notebook.
         note: prints a note for the user.
-        tell: prints an error after which the rest is planned.
+        report: prints an error after which the rest is planned.
     """
 
     def __init__(
@@ -59,12 +59,12 @@ class PipelineRun:
         program: Program,
         run_file: Callable[[str], None],
         note: Callable[[str], None],
-        tell: Callable[[Exception], None],
+        report: Callable[[Exception], None],
     ) -> None:
         self.program = program
         self.run_file = run_file
         self.note = note
-        self.tell = tell
+        self.report = report
         self._registry: Any = None
         self._names: Any = None
         self._errors: list[Exception] = []
@@ -107,7 +107,7 @@ class PipelineRun:
         except PySparkException as refusal:
             errors.append(refusal)
         for error in errors[:-1]:
-            self.tell(error)
+            self.report(error)
         if errors:
             raise errors[-1]
 

@@ -1,4 +1,4 @@
-"""How the end of a user's file is told: its own lines, what was missing, and what to do."""
+"""How the end of a user's file is reported: its own lines, what was missing, and what to do."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Report:
         self.modules = modules
         self.asked = asked
         self._noted: dict[str, None] = {}
-        self._told: list[BaseException] = []
+        self._reported: list[BaseException] = []
 
     def note(self, text: str) -> None:
         """One line, once."""
@@ -109,7 +109,7 @@ class Report:
         timer.daemon = True
         timer.start()
 
-    def tell(self, error: Exception) -> None:
+    def ended_by(self, error: Exception) -> None:
         """An error that ends the file, or a part of it."""
         if isinstance(error, PySparkException):
             self.refused(error)
@@ -118,7 +118,7 @@ class Report:
 
     def refused(self, error: PySparkException) -> None:
         """What the planner or PySpark's client refuses, with the user's line."""
-        self._told.append(error)
+        self._reported.append(error)
         parameters = error.getMessageParameters() or {}
         message, condition = error.getMessage(), error.getCondition()
         if condition and not message.startswith("["):
@@ -134,13 +134,13 @@ class Report:
 
     def failed(self, error: BaseException) -> None:
         """An error of the file itself as Python shows it, with the user's own frames only."""
-        self._told.append(error)
+        self._reported.append(error)
         trace = traceback.TracebackException.from_exception(error)
-        told: traceback.TracebackException | None = trace
-        while told is not None:
-            own = [frame for frame in told.stack if self.program.owns(frame.filename)]
-            told.stack = traceback.StackSummary.from_list(own)
-            told = told.__cause__ or told.__context__
+        shown: traceback.TracebackException | None = trace
+        while shown is not None:
+            own = [frame for frame in shown.stack if self.program.owns(frame.filename)]
+            shown.stack = traceback.StackSummary.from_list(own)
+            shown = shown.__cause__ or shown.__context__
         print("".join(trace.format()), end="", file=sys.stderr)
         if hint := self._hint(error):
             print(f"hint: {hint}", file=sys.stderr)
@@ -148,23 +148,8 @@ class Report:
     def _hint(self, error: BaseException) -> str:
         text = str(error)
         empty = "NoneType" in text or isinstance(error, IndexError | StopIteration)
-        if isinstance(error, StandInNeeded) and (option := self.patches.unset.option(error.path)):
-            hint = f"Set it: {option}."
-        elif isinstance(error, StandInNeeded) and error.path.startswith("getResolvedOptions("):
-            hint = "Give the job's arguments: stateplan explain FILE -- --NAME VALUE."
-        elif isinstance(error, StandInNeeded) and error.path.startswith(("collect()", "head()")):
-            hint = _NO_ROWS
-        elif isinstance(error, StandInNeeded) and (found := _FILE.search(error.path)):
-            hint = f"Put a file {found[1]} there, or into the project: one of that name is read."
-        elif isinstance(error, StandInNeeded) and (
-            "[" in (module := error.path.partition(".")[0]) or module in Rules.handed_in
-        ):
-            hint = (
-                f"Where --call hands '{module.partition('[')[0]}' in, give its value in the call's"
-                " brackets; else name the folder of its module with --python-path."
-            )
-        elif isinstance(error, StandInNeeded):
-            hint = f"Install '{module}', or name the folder that it lies in with --python-path."
+        if isinstance(error, StandInNeeded):
+            hint = self._what_stands_in(error.path)
         elif isinstance(error, TypeError) and StandIn.__name__ in text:
             hint = (
                 "Something that is not here went where PySpark needs a value of its own: give the"
@@ -189,7 +174,7 @@ class Report:
             )
         elif isinstance(error, NameError) and error.name:
             hint = _where_from(error.name)
-        elif isinstance(error, IndexError) and "argv" in self._line_of(error):
+        elif isinstance(error, IndexError) and self._reads_arguments(error):
             hint = "Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS."
         elif placed := _PLACEHOLDER.search(text):
             hint = (
@@ -213,6 +198,24 @@ class Report:
             hint = self._absent() or self._taken_apart(error)
         return hint
 
+    def _what_stands_in(self, path: str) -> str:
+        """What to do where code needs the value of a stand-in, given how the code came by it."""
+        module = path.partition(".")[0]
+        if option := self.patches.unset.option(path):
+            return f"Set it: {option}."
+        if path.startswith("getResolvedOptions("):
+            return "Give the job's arguments: stateplan explain FILE -- --NAME VALUE."
+        if path.startswith(("collect()", "head()")):
+            return _NO_ROWS
+        if found := _FILE.search(path):
+            return f"Put a file {found[1]} there, or into the project: one of that name is read."
+        if "[" in module or module in Rules.handed_in:
+            return (
+                f"Where --call hands '{module.partition('[')[0]}' in, give its value in the call's"
+                " brackets; else name the folder of its module with --python-path."
+            )
+        return f"Install '{module}', or name the folder that it lies in with --python-path."
+
     def _taken_apart(self, error: BaseException) -> str:
         """What to do where code may need the value of a stand-in without saying so."""
         if not StandIn.made or not isinstance(error, KeyError | ValueError):
@@ -232,29 +235,24 @@ class Report:
             " or make it."
         )
 
-    def _line_of(self, error: BaseException) -> str:
-        frames = traceback.extract_tb(error.__traceback__)
-        own = [frame.line for frame in frames if self.program.owns(frame.filename)]
-        return (own[-1] or "") if own else ""
+    def _innermost(self, error: BaseException) -> traceback.FrameSummary | None:
+        frames = reversed(traceback.extract_tb(error.__traceback__))
+        return next((frame for frame in frames if self.program.owns(frame.filename)), None)
+
+    def _reads_arguments(self, error: IndexError) -> bool:
+        frame = self._innermost(error)
+        return frame is not None and "argv" in (frame.line or "")
 
     def place_of(self, error: BaseException) -> str | None:
         """`job.py:12`: the innermost of the user's own lines that an error went through."""
-        frames = [
-            frame
-            for frame in traceback.extract_tb(error.__traceback__)
-            if self.program.owns(frame.filename)
-        ]
-        if not frames:
-            return None
-        return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}"
+        frame = self._innermost(error)
+        return frame and f"{os.path.basename(frame.filename)}:{frame.lineno}"
 
     def exited(self, error: SystemExit) -> None:
-        """The file ended itself: an error that it did so for is told."""
+        """The file ended itself: an error that it did so for is reported."""
         cause = error.__context__
-        if isinstance(cause, PySparkException) and cause not in self._told:
-            self.refused(cause)
-        elif isinstance(cause, Exception) and cause not in self._told:
-            self.failed(cause)
+        if isinstance(cause, Exception) and cause not in self._reported:
+            self.ended_by(cause)
         elif error.code == 2 and self._of_arguments(error):
             print(
                 "hint: Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS.",
@@ -272,7 +270,7 @@ class Report:
     def closing(self) -> None:
         """What went otherwise than the file may show: caught errors, missing modules, variables."""
         for failure in self.patches.failures:
-            known = failure in self._told or getattr(failure, "expected", False)
+            known = failure in self._reported or getattr(failure, "expected", False)
             if not known and isinstance(failure, PySparkException):
                 print("note: the file caught this error:", file=sys.stderr)
                 self.refused(failure)

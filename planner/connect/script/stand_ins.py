@@ -34,13 +34,13 @@ class StandInNeeded(Exception):
 
 
 class Rules:
-    """What the process that explains tells the stand-ins.
+    """What stand-ins know of the process that explains.
 
     Attributes:
         users: whether a frame's file is the user's own; libraries may compare texts.
         passed_through: types of objects that a missing function is taken to give back.
         session: attributes of a missing object that only a SparkSession has are those of this one.
-        seen: is told of attributes that say what a stand-in stood for.
+        seen: is called with attributes that say what a stand-in stood for.
         transformed: a DataFrame as a model that is not here would transform it.
         frame: a DataFrame that is not here, by its path: a stream, or else a table at rest.
         once: whether a loop over a path, in a frame, runs once: it leads to streams.
@@ -259,7 +259,7 @@ class StandIn(str):
     __floordiv__ = __rfloordiv__ = __neg__ = __index__ = _calculated
 
     def __int__(self) -> int:
-        """A number that nobody knows is 1, as `Rules.seen` tells: a plan hardly depends on it."""
+        """A number that nobody knows is 1, as `Rules.seen` reports: a plan hardly depends on it."""
         Rules.seen(self._stand_in, "number")
         return 1
 
@@ -330,7 +330,22 @@ for _name in dir(str):
         setattr(StandIn, _name, _text_method(_name))
 
 
-class StandInBase:
+class OtherwiseStandIn:
+    """An object that lacks no attribute: all but its own are stand-ins.
+
+    Attributes:
+        _path: how the code reaches it; by default the class's name.
+    """
+
+    _path = ""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"{self._path or type(self).__name__}.{name}")
+
+
+class StandInBase(OtherwiseStandIn):
     """The base of a class whose base is missing: takes any arguments, lacks no attribute."""
 
     def __init_subclass__(cls, **named: Any) -> None:
@@ -345,11 +360,6 @@ class StandInBase:
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         self.__dict__.update(named)
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return StandIn(f"{type(self).__name__}.{name}")
 
 
 @functools.cache

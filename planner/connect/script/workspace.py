@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.dataframe import DataFrame
 
-from .stand_ins import StandIn
+from .stand_ins import OtherwiseStandIn, StandIn
 
 
 class NotebookExit(SystemExit):
@@ -55,13 +55,12 @@ class Widgets:
         return {name: self.get(name) for name in {**self.defaults, **self.given}}
 
 
-class _Notebooks:
+class _Notebooks(OtherwiseStandIn):
+    _path = "dbutils.notebook"
+
     def exit(self, value: Any = None) -> None:
         """End the notebook."""
         raise NotebookExit(0)
-
-    def __getattr__(self, name: str) -> Any:
-        return StandIn(f"dbutils.notebook.{name}")
 
 
 class _TaskValues:
@@ -80,17 +79,15 @@ class _Jobs:
     taskValues = _TaskValues()
 
 
-class Utilities:
+class Utilities(OtherwiseStandIn):
     """`dbutils`, or Fabric's and Synapse's: widgets have values; all else is a stand-in."""
 
+    _path = "dbutils"
     notebook = _Notebooks()
     jobs = _Jobs()
 
     def __init__(self, arguments: Sequence[str], empty: dict[str, None]) -> None:
         self.widgets = Widgets(arguments, empty)
-
-    def __getattr__(self, name: str) -> Any:
-        return StandIn(f"dbutils.{name}")
 
 
 def show(shown: Any = None, *arguments: Any, **named: Any) -> None:

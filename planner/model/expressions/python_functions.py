@@ -1,4 +1,4 @@
-"""Functions written in Python: Spark plans them without knowing what they do."""
+"""Functions in Python, Scala or Java: Spark plans them without knowing what they do."""
 
 from __future__ import annotations
 
@@ -135,3 +135,37 @@ def _is_replaced(part: Expression) -> bool:
             return spec.replacement is not None and spec.text is None
         case _:
             return False
+
+
+SCALA_FUNCTION = "scalaudf"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalaUDF(UserFunction):
+    """A call of one in Scala or Java; `function_name` is empty where it was given none.
+
+    Attributes:
+        may_be_null: whether what it returns may be null.
+    """
+
+    name: str = SCALA_FUNCTION
+    function_name: str = ""
+    may_be_null: bool = True
+
+    @cached_property
+    def spec(self) -> FunctionSpec:
+        return FunctionSpec(
+            name=SCALA_FUNCTION,
+            options_hold="names",
+            data_type=lambda call: self.type_,
+            nullable=lambda call: self.may_be_null,
+            text=_scala_text,
+            pretty=_scala_text,
+            sql=_scala_text,
+            deterministic=self.is_deterministic,
+        )
+
+
+def _scala_text(call: Call, show: Show) -> str:
+    assert isinstance(call, ScalaUDF)
+    return f"{call.function_name or 'UDF'}({', '.join(map(show, call.arguments))})"

@@ -47,6 +47,11 @@ class SubqueryExpression(Expression):
     conditions: tuple[Expression, ...] = ()
     expr_id: int = field(default_factory=fresh_id)
 
+    @property
+    def data_type(self) -> DataType:
+        # Without a column the query is refused, but not before everything has a type.
+        return self.plan.output[0].data_type if self.plan.output else NULL
+
     @cached_property
     def resolved(self) -> bool:
         return self.plan.resolved and all(child.resolved for child in self.children)
@@ -73,33 +78,18 @@ class ScalarSubquery(SubqueryExpression):
     may_have_count_bug: bool = True
     single_join: bool = False
 
-    @property
-    def data_type(self) -> DataType:
-        # Without a column the query is refused, but not before everything has a type.
-        return self.plan.output[0].data_type if self.plan.output else NULL
-
 
 @dataclass(frozen=True, kw_only=True)
 class Exists(SubqueryExpression):
     """Whether the plan gives any row."""
 
-    @property
-    def data_type(self) -> DataType:
-        return BOOLEAN
-
-    @property
-    def nullable(self) -> bool:
-        return False
+    data_type = BOOLEAN
+    nullable = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListQuery(SubqueryExpression):
     """The rows that IN looks through."""
-
-    @property
-    def data_type(self) -> DataType:
-        # Without a column the query is refused, but not before everything has a type.
-        return self.plan.output[0].data_type if self.plan.output else NULL
 
     @property
     def nullable(self) -> bool:
@@ -110,9 +100,7 @@ class ListQuery(SubqueryExpression):
 class LateralSubquery(SubqueryExpression):
     """The rows that a lateral join puts beside each row; no value."""
 
-    @property
-    def data_type(self) -> DataType:
-        return NULL
+    data_type = NULL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,13 +150,10 @@ class InSubquery(Expression):
     """`(a, b) IN (SELECT ...)`."""
 
     child_fields = ("values", "query")
+    data_type = BOOLEAN
 
     values: tuple[Expression, ...]
     query: Expression
-
-    @property
-    def data_type(self) -> DataType:
-        return BOOLEAN
 
     @cached_property
     def nullable(self) -> bool:

@@ -38,15 +38,12 @@ class TimeWindow(Unresolved):
     """`window(time, size, slide, start)`, all durations in microseconds; analysis expands it."""
 
     child_fields = ("time",)
+    data_type = WINDOW
 
     time: Expression
     size: int
     slide: int
     start: int = 0
-
-    @property
-    def data_type(self) -> DataType:
-        return WINDOW
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +51,10 @@ class SessionWindow(Unresolved):
     """`session_window(time, gap)`; the gap is an interval or a string read as one."""
 
     child_fields = ("time", "gap")
+    data_type = WINDOW
 
     time: Expression
     gap: Expression
-
-    @property
-    def data_type(self) -> DataType:
-        return WINDOW
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,12 +62,9 @@ class WindowTime(Unresolved):
     """`window_time(window)`: the event time of an aggregated window; analysis expands it."""
 
     child_fields = ("window",)
+    data_type = TIMESTAMP
 
     window: Expression
-
-    @property
-    def data_type(self) -> DataType:
-        return TIMESTAMP
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,12 +13,13 @@ from ..expressions.core import (
     Literal,
     lit,
 )
+from ..expressions.evaluation import evaluate
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import (
     NULL,
-    STRING,
     ArrayType,
     DataType,
+    IntegralType,
     MapType,
     StringType,
     StructField,
@@ -29,8 +30,9 @@ from ..text.fields_shown import cut_arguments
 from ..text.quoting import to_sql_id
 from ..text.text import pretty
 from .coercion import cast_to, coerce_to_common, merge_types
+from .inputs import Accepts
 from .mismatch import diff_types, type_mismatch, type_names, unexpected_type, wrong_argument_count
-from .shapes import never_null, with_arguments
+from .shapes import always_null, each, never_null, template, with_arguments
 
 # ------------------------------------------------------------------------------ items and values
 
@@ -40,19 +42,16 @@ def _item(call: Call, show: Show) -> str:
     return f"{show(child)}[{show(key)}]"
 
 
-def _element_type(call: Call) -> DataType:
+def element_type(call: Call) -> DataType:
+    """The type of an array's items or a map's values."""
     match call.arguments[0].data_type:
-        case ArrayType(element_type=element):
-            return element
-        case MapType(value_type=value):
-            return value
+        case ArrayType(element_type=inner) | MapType(value_type=inner):
+            return inner
         case other:
             return other
 
 
 def _check_array_item(call: Call, conf: Conf) -> Expression:
-    from ..schemas.types import IntegralType
-
     key = call.arguments[1]
     if not isinstance(key.data_type, IntegralType):
         if key.data_type == NULL:
@@ -62,27 +61,19 @@ def _check_array_item(call: Call, conf: Conf) -> Expression:
 
 
 def _item_nullable(call: Call) -> bool:
-    """Outside ANSI an index beyond the end gives null; in it only what the parts allow."""
-    array, index = call.arguments
-    if not isinstance(array.data_type, ArrayType):
-        return True
-    if not call.ansi:
-        if isinstance(index, Literal) and isinstance(array, Call) and array.name == "array":
-            position = index.value
-            if isinstance(position, int) and 0 <= position < len(array.arguments):
-                return array.nullable or array.arguments[position].nullable
-        return True
+    """Null beyond the end; of an array of known parts outside ANSI what the parts allow."""
+    match call.arguments:
+        case (Call(name="array", arguments=parts) as array, Literal(value=int(position))):
+            if not call.ansi and 0 <= position < len(parts):
+                return array.nullable or parts[position].nullable
     return True
 
 
 def _check_map_value(call: Call, conf: Conf) -> Expression:
     map_type = call.arguments[0].data_type
     assert isinstance(map_type, MapType)
-    from .inputs import Accepts
-
     key = call.arguments[1]
-    wanted = Accepts("key", exact=map_type.key_type)
-    target = wanted.implicit(key.data_type, ansi=conf.ansi)
+    target = Accepts("key", exact=map_type.key_type).implicit(key.data_type, ansi=conf.ansi)
     if target is None:
         raise unexpected_type(call, 1, f'"{map_type.key_type.sql}"')
     return with_arguments(call, (call.arguments[0], cast_to(key, target, conf)))
@@ -92,7 +83,7 @@ def _array_item_sql(call: Call, show: Show) -> str:
     """`array[index]` fails beyond the end in ANSI mode; where that is not wanted it is `get`."""
     if call.ansi:
         return _item(call, show)
-    return f"get({', '.join(show(a) for a in call.arguments)})"
+    return f"get({', '.join(map(show, call.arguments))})"
 
 
 # -------------------------------------------------------------------------------------- creators
@@ -176,10 +167,6 @@ def struct_type(call: Call) -> DataType:
 
 
 def _field_name(name: Expression) -> str:
-    if isinstance(name, Literal):
-        return str(name.value)
-    from ..expressions.evaluation import evaluate
-
     value = evaluate(name)
     return pretty(name) if value is None else str(value.value)
 
@@ -208,11 +195,12 @@ def _check_struct(call: Call, conf: Conf) -> Expression:
     if not call.arguments:
         raise wrong_argument_count("struct", "> 0", 0)
     arguments: list[Expression] = []
-    aliases = []
     for position, value in enumerate(call.arguments):
-        name, inner = _struct_part(value, position)
-        arguments.extend((Literal(value=name, type_=STRING), inner))
-        aliases.append(name if isinstance(value, Alias) else "")
+        name = f"col{position + 1}"
+        if isinstance(value, Alias | AttributeReference | GetStructField):
+            name = value.name
+        arguments += lit(name), value.child if isinstance(value, Alias) else value
+    aliases = (value.name if isinstance(value, Alias) else "" for value in call.arguments)
     return Call(
         name="named_struct",
         arguments=tuple(arguments),
@@ -220,18 +208,6 @@ def _check_struct(call: Call, conf: Conf) -> Expression:
         time_zone=call.time_zone,
         options=("struct", *aliases),
     )
-
-
-def _struct_part(value: Expression, position: int) -> tuple[str, Expression]:
-    match value:
-        case Alias(child=child, name=name):
-            return name, child
-        case AttributeReference(name=name):
-            return name, value
-        case GetStructField(name=name):
-            return name, value
-        case _:
-            return f"col{position + 1}", value
 
 
 def _struct_text(call: Call, show: Show) -> str:
@@ -244,87 +220,65 @@ def _struct_pretty(call: Call, show: Show) -> str:
         parts = zip(call.arguments[1::2], call.options[1:], strict=True)
         shown = (f"{show(a)} AS {alias}" if alias else show(a) for a, alias in parts)
         return f"struct({', '.join(shown)})"
-    return f"named_struct({', '.join(show(a) for a in call.arguments)})"
-
-
-def _struct_sql(call: Call, show: Show) -> str:
-    return f"named_struct({', '.join(show(a) for a in call.arguments)})"
+    return f"named_struct({', '.join(map(show, call.arguments))})"
 
 
 register(
-    FunctionSpec(
-        name="get_array_item",
-        data_type=_element_type,
-        nullable=_item_nullable,
-        check=_check_array_item,
+    *each(
+        FunctionSpec(
+            name="get_array_item",
+            data_type=element_type,
+            nullable=_item_nullable,
+            check=_check_array_item,
+            sql=_array_item_sql,
+            ansi_error="INVALID_ARRAY_INDEX",
+        ),
+        FunctionSpec(
+            name="get_map_value",
+            data_type=element_type,
+            nullable=always_null,
+            check=_check_map_value,
+            sql=_item,
+        ),
         text=_item,
         pretty=_item,
-        sql=_array_item_sql,
-        evaluate=_item_value,
-        null_intolerant=True,
-        extracts=True,
-        ansi_error="INVALID_ARRAY_INDEX",
-        constant_text="data",
-    ),
-    FunctionSpec(
-        name="get_map_value",
-        data_type=_element_type,
-        nullable=lambda call: True,
-        check=_check_map_value,
-        text=_item,
-        pretty=_item,
-        sql=_item,
         evaluate=_item_value,
         null_intolerant=True,
         extracts=True,
         constant_text="data",
     ),
-    FunctionSpec(
-        name="array",
-        data_type=_array_type,
+    *each(
+        FunctionSpec(
+            name="array",
+            data_type=_array_type,
+            check=_check_array,
+            evaluate=lambda call, *values: values,
+            constructor=True,
+        ),
+        FunctionSpec(
+            name="map", data_type=_map_type, check=_check_map, evaluate=_map_value, constructor=True
+        ),
+        FunctionSpec(
+            name="named_struct",
+            data_type=struct_type,
+            check=_check_named_struct,
+            evaluate=lambda call, *values: values[1::2],
+            text=_struct_text,
+            pretty=_struct_pretty,
+            sql=template("named_struct({args})"),
+            ansi_free=True,
+            constructor=True,
+            options_hold="names",
+        ),
+        FunctionSpec(
+            name="struct",
+            data_type=struct_type,
+            check=_check_struct,
+            text=_struct_text,
+            parsed_operands=(1, 2147483647),
+        ),
         nullable=never_null,
-        check=_check_array,
-        evaluate=lambda call, *values: values,
-        constructor=True,
         reads_clock="never",
-        treats_alike=True,
-        constant_text="data",
-    ),
-    FunctionSpec(
-        name="map",
-        data_type=_map_type,
-        nullable=never_null,
-        check=_check_map,
-        evaluate=_map_value,
-        constructor=True,
-        reads_clock="never",
-        treats_alike=True,
-        constant_text="data",
-    ),
-    FunctionSpec(
-        name="named_struct",
-        data_type=struct_type,
-        nullable=never_null,
-        check=_check_named_struct,
-        evaluate=lambda call, *values: values[1::2],
-        text=_struct_text,
-        pretty=_struct_pretty,
-        sql=_struct_sql,
-        ansi_free=True,
-        constructor=True,
-        reads_clock="never",
-        treats_alike=True,
-        constant_text="data",
-        options_hold="names",
-    ),
-    FunctionSpec(
-        name="struct",
-        data_type=struct_type,
-        nullable=never_null,
-        check=_check_struct,
-        text=_struct_text,
-        reads_clock="never",
-        parsed_operands=(1, 2147483647),
         treats_alike=True,
         constant_text="data",
     ),

@@ -16,6 +16,7 @@ from ..registry import (
     Show,
     Start,
     one_function,
+    register,
 )
 from ..schemas.types import (
     BINARY,
@@ -37,24 +38,20 @@ from ..text.text import pretty
 from ..tree import replace
 from .aggregates_common import (
     COUNT_BUFFER,
-    Check,
-    always,
+    aggregate,
     counted,
     gathered_forms,
     mismatch,
-    not_nullable,
-    nullable,
     planned_only,
     present,
     simple_forms,
-    with_arguments,
 )
 from .build import call as build
 from .build import if_else, long, null, struct
 from .coercion import cast_unless_same
 from .inputs import parameter
 from .mismatch import ArgumentError, require_count, require_orderable, unexpected_type
-from .shapes import first_type
+from .shapes import Check, first_type, never_null, with_arguments
 
 # ------------------------------------------------------------------------------------- count
 
@@ -75,15 +72,6 @@ def _check_count(call: Call, conf: Conf) -> Expression:
     return call
 
 
-def _count_forms(call: Call) -> AggregateForms:
-    return AggregateForms(
-        buffers=(COUNT_BUFFER,),
-        merges=(Merge("sum_wrap", (0,)),),
-        partial=lambda over: (over(call),),
-        row=lambda: (counted(call.arguments),),
-    )
-
-
 def _check_boolean(call: Call, conf: Conf) -> Expression:
     require_count(call, 1)
     argument = call.arguments[0]
@@ -91,18 +79,16 @@ def _check_boolean(call: Call, conf: Conf) -> Expression:
         case BooleanType():
             return call
         case NullType():
-            return with_arguments(call, cast_unless_same(argument, BOOLEAN, conf))
+            return with_arguments(call, [cast_unless_same(argument, BOOLEAN, conf)])
         case StringType() if conf.ansi:
-            return with_arguments(call, cast_unless_same(argument, BOOLEAN, conf))
+            return with_arguments(call, [cast_unless_same(argument, BOOLEAN, conf)])
         case _:
             raise unexpected_type(call, 0, '"BOOLEAN"')
 
 
 def _count_if(call: Call) -> Expression:
-    condition = call.arguments[0]
-    negated = Call(name="not", arguments=(condition,))
-    null = Literal(value=None, type_=BOOLEAN)
-    return Call(name="count", arguments=(Call(name="if", arguments=(negated, null, condition)),))
+    (condition,) = call.arguments
+    return build("count", build("if", build("not", condition), null(BOOLEAN), condition))
 
 
 # --------------------------------------------------------------------------------- min and max
@@ -114,28 +100,12 @@ def _check_ordered(call: Call, conf: Conf) -> Expression:
     return call
 
 
-def _extremum(name: str) -> FunctionSpec:
-    return FunctionSpec(
-        name=name,
-        kind="aggregate",
-        data_type=first_type,
-        nullable=nullable,
-        check=_check_ordered,
-        forms=lambda call: simple_forms(Buffer(name, call.data_type), call, name),
-        duplicate_agnostic=True,
-        order_irrelevant="always",
-        constant_text="data",
-    )
-
-
 def _boolean(name: str, target: str) -> FunctionSpec:
-    return FunctionSpec(
-        name=name,
-        kind="aggregate",
-        data_type=always(BOOLEAN),
-        nullable=nullable,
-        check=_check_boolean,
-        replacement=lambda call: Call(name=target, arguments=call.arguments),
+    return aggregate(
+        name,
+        BOOLEAN,
+        _check_boolean,
+        replacement=lambda call: build(target, *call.arguments),
         forms=lambda call: simple_forms(Buffer(target, BOOLEAN), call, target),
         state=target,
     )
@@ -165,16 +135,12 @@ def _check_first(call: Call, conf: Conf) -> Expression:
 
 
 def _first_text(call: Call, show: Show) -> str:
-    flag = "true" if ignores_nulls(call) else "false"
-    return f"{call.name}({show(call.arguments[0])}, {flag})"
-
-
-def _one_argument(call: Call, show: Show) -> str:
-    return f"{call.name}({', '.join(show(a) for a in call.arguments)})"
+    return f"{call.name}({show(call.arguments[0])}, {str(ignores_nulls(call)).lower()})"
 
 
 def _first_result_name(call: Call, show: Show) -> str:
-    return _one_argument(call, show) + (" ignore nulls" if ignores_nulls(call) else "()")
+    shown = f"{call.name}({show(call.arguments[0])})"
+    return shown + (" ignore nulls" if ignores_nulls(call) else "()")
 
 
 def _first_forms(call: Call) -> AggregateForms:
@@ -195,17 +161,13 @@ def _first_sql(call: Call, show: Show) -> str:
 
 
 def _positional(name: str, **fields: Any) -> FunctionSpec:
-    return FunctionSpec(
-        name=name,
-        kind="aggregate",
-        data_type=first_type,
-        nullable=nullable,
-        check=_check_first,
+    return aggregate(
+        name,
+        0,
+        _check_first,
         text=_first_text,
-        pretty=_one_argument,
+        pretty="{name}({args})",
         sql=_first_sql,
-        replacement=_any_value if name == "any_value" else None,
-        state="first" if name == "any_value" else None,
         duplicate_agnostic=True,
         forms=_first_forms,
         order_sensitive=True,
@@ -213,10 +175,6 @@ def _positional(name: str, **fields: Any) -> FunctionSpec:
         result_name=_first_result_name,
         **fields,
     )
-
-
-def _any_value(call: Call) -> Expression:
-    return replace(call, name="first")
 
 
 # -------------------------------------------------------------------------------------- bits
@@ -229,22 +187,9 @@ def _check_bits(call: Call, conf: Conf) -> Expression:
         case IntegralType():
             return call
         case NullType():
-            return with_arguments(call, Literal(value=None, type_=INT))
+            return with_arguments(call, [null(INT)])
         case _:
             raise unexpected_type(call, 0, '"INTEGRAL"')
-
-
-def _bits(name: str) -> FunctionSpec:
-    return FunctionSpec(
-        name=name,
-        kind="aggregate",
-        data_type=first_type,
-        nullable=nullable,
-        check=_check_bits,
-        forms=lambda call: simple_forms(Buffer(name, call.data_type), call, name),
-        duplicate_agnostic=name != "bit_xor",
-        order_irrelevant="always",
-    )
 
 
 # ----------------------------------------------------------------------------- max_by, min_by
@@ -264,7 +209,7 @@ def _check_by(call: Call, conf: Conf) -> Expression:
         raise mismatch(
             call, "NON_FOLDABLE_INPUT", inputName="k", inputType="int", inputExpr=pretty(count)
         )
-    typed = with_arguments(call, value, order, cast_unless_same(count, INT, conf))
+    typed = with_arguments(call, [value, order, cast_unless_same(count, INT, conf)])
     known = evaluate(typed.arguments[2])
     found = 0 if known is None or not isinstance(known.value, int) else known.value
     if known is not None and not 1 <= found <= _MOST_VALUES:
@@ -304,10 +249,7 @@ def _by_forms(call: Call) -> AggregateForms:
         ),
         merges=(Merge(call.name, (0, 1)),),
         partial=lambda over: (over(call), over(build(extremum, order))),
-        row=lambda: (
-            if_else(build("isnull", order), null(call.data_type), value),
-            order,
-        ),
+        row=lambda: (if_else(build("isnull", order), null(call.data_type), value), order),
     )
 
 
@@ -336,46 +278,43 @@ def _several_by_forms(call: Call) -> AggregateForms:
     )
 
 
-def _by(name: str) -> FunctionSpec:
-    return FunctionSpec(
-        name=name,
-        kind="aggregate",
-        data_type=_by_type,
-        nullable=nullable,
-        check=_check_by,
-        text=_by_text,
-        pretty=_one_argument,
-        forms=_by_forms,
-        constant_text="data",
+def _kept(name: str, check: Check, **fields: Any) -> FunctionSpec:
+    """An aggregate that keeps one value of the argument's type, in any order of the rows."""
+    return aggregate(
+        name,
+        0,
+        check,
+        forms=lambda call: simple_forms(Buffer(name, call.data_type), call, name),
+        order_irrelevant="always",
+        **fields,
     )
 
 
-_BOOLEAN_CHECK: Check = _check_boolean
-
-SPECS = (
-    FunctionSpec(
-        name="count",
-        kind="aggregate",
-        data_type=always(LONG),
-        nullable=not_nullable,
-        check=_check_count,
-        forms=_count_forms,
+register(
+    aggregate(
+        "count",
+        LONG,
+        _check_count,
+        nullable=never_null,
+        forms=lambda call: simple_forms(COUNT_BUFFER, call, "sum_wrap", counted(call.arguments)),
         over_no_rows=0,
         order_irrelevant="always",
         constant_text="data",
     ),
-    FunctionSpec(
-        name="count_if",
-        kind="aggregate",
-        data_type=always(LONG),
-        nullable=not_nullable,
-        check=_BOOLEAN_CHECK,
+    aggregate(
+        "count_if",
+        LONG,
+        _check_boolean,
+        nullable=never_null,
         replacement=_count_if,
         forms=lambda call: simple_forms(
             COUNT_BUFFER, call, "sum_wrap", if_else(call.arguments[0], long(1), long(0))
         ),
     ),
-    *(_extremum(name) for name in ("min", "max")),
+    *(
+        _kept(name, _check_ordered, duplicate_agnostic=True, constant_text="data")
+        for name in ("min", "max")
+    ),
     *one_function(*(_boolean(name, "min") for name in ("bool_and", "every"))),
     *one_function(*(_boolean(name, "max") for name in ("bool_or", "some", "any"))),
     *one_function(
@@ -386,7 +325,25 @@ SPECS = (
         _positional("last", nulls_in_arguments=True, constant_text="data"),
         _positional("last_value"),
     ),
-    _positional("any_value", nulls_in_arguments=True, constant_text="data"),
-    *(_bits(name) for name in ("bit_and", "bit_or", "bit_xor")),
-    *(_by(name) for name in ("max_by", "min_by")),
+    _positional(
+        "any_value",
+        replacement=lambda call: replace(call, name="first"),
+        state="first",
+        nulls_in_arguments=True,
+        constant_text="data",
+    ),
+    *(_kept(name, _check_bits, duplicate_agnostic=True) for name in ("bit_and", "bit_or")),
+    _kept("bit_xor", _check_bits),
+    *(
+        aggregate(
+            name,
+            _by_type,
+            _check_by,
+            text=_by_text,
+            pretty="{name}({args})",
+            forms=_by_forms,
+            constant_text="data",
+        )
+        for name in ("max_by", "min_by")
+    ),
 )

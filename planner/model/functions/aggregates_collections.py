@@ -1,33 +1,36 @@
-"""collect_list, collect_set, listagg, approx_count_distinct."""
+"""collect_list, collect_set, approx_count_distinct, pivotfirst."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Cast, Expression, Literal, lit
-from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Over, Show
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Show, register
 from ..schemas.types import (
-    BINARY,
     DOUBLE,
     INT,
     LONG,
     ArrayType,
+    BooleanType,
     DataType,
     DecimalType,
     DoubleType,
     FloatType,
     MapType,
+    NumericType,
     contains_type,
 )
 from ..settings.conf import Conf
+from ..text.literal_text import literal_text
 from ..text.quoting import to_sql_id
 from ..tree import replace
-from .aggregates_common import always, listed, mismatch, not_nullable
+from .aggregates_common import OBJECT_BUFFER, OBJECT_TEXT, aggregate, listed, mismatch, present
 from .build import call as build
-from .build import long, when
+from .build import if_else, long, null, when
 from .mismatch import failed_call, require_count
-from .shapes import first_type
+from .shapes import first_type, never_null
 
 # ------------------------------------------------------------------------- collect_list and set
 
@@ -45,79 +48,61 @@ def _check_collect(call: Call, conf: Conf) -> Expression:
             functionName=to_sql_id("collect_set"),
             dataType='"MAP" or "COLLATED STRING"',
         )
-    ignore = bool(call.options[0]) if call.options else True
-    return replace(call, options=(ignore,))
-
-
-def _collect_type(call: Call) -> DataType:
-    """Spark says that there may be nulls in the array even where none is kept."""
-    return ArrayType(first_type(call), True)
+    return replace(call, options=(_ignores_nulls(call),))
 
 
 def _collect_text(call: Call, show: Show) -> str:
-    flag = "true" if _ignores_nulls(call) else "false"
-    return f"{call.name}({show(call.arguments[0])}, 0, 0, {flag})"
+    return f"{call.name}({show(call.arguments[0])}, 0, 0, {str(_ignores_nulls(call)).lower()})"
 
 
-def _collect_pretty(call: Call, show: Show) -> str:
-    text = f"{call.name}({show(call.arguments[0])})"
-    return text if _ignores_nulls(call) else text + " RESPECT NULLS"
-
-
-def _collect_result_name(call: Call, show: Show) -> str:
-    text = f"{call.name}({show(call.arguments[0])})"
-    return text if _ignores_nulls(call) else text + " respect nulls"
-
-
-def _collect_forms(call: Call) -> AggregateForms:
-    value = call.arguments[0]
-
-    def row() -> tuple[Expression, ...]:
-        used = build("isnotnull", value) if _ignores_nulls(call) and value.nullable else None
-        return (listed(value, used, value.data_type),)
-
-    return AggregateForms(
-        buffers=(Buffer("buf", call.data_type, empty=()),),
-        merges=(Merge("concat" if call.name == "collect_list" else "union", (0,)),),
-        partial=lambda over: (over(call),),
-        row=row,
-        plan=(Buffer("buf", BINARY),),
-        finish=_finish(call),
-    )
-
-
-def _finish(call: Call) -> Finish | None:
-    """A set has one zero and one NaN, as grouping keys have."""
-    is_set = call.name == "collect_set"
-    floats = is_set and contains_type(first_type(call), FloatType, DoubleType)
-    return Finish("normalised", ()) if floats else None
-
-
-def _collect_sql_suffix(call: Call) -> str:
+def _respecting(call: Call) -> str:
     return "" if _ignores_nulls(call) else " RESPECT NULLS"
 
 
-def _collect(name: str, *aliases: str, duplicate_agnostic: bool = False) -> FunctionSpec:
-    return FunctionSpec(
-        name=name,
-        kind="aggregate",
-        data_type=_collect_type,
-        nullable=not_nullable,
-        check=_check_collect,
+def _collect_pretty(call: Call, show: Show) -> str:
+    return f"{call.name}({show(call.arguments[0])}){_respecting(call)}"
+
+
+def _collect_result_name(call: Call, show: Show) -> str:
+    return f"{call.name}({show(call.arguments[0])}){_respecting(call).lower()}"
+
+
+def _collect_forms(call: Call) -> AggregateForms:
+    (value,) = call.arguments
+    used = present(value) if _ignores_nulls(call) else None
+    is_set = call.name == "collect_set"
+    # A set has one zero and one NaN, as grouping keys have.
+    floats = is_set and contains_type(value.data_type, FloatType, DoubleType)
+    return AggregateForms(
+        buffers=(Buffer("buf", call.data_type, empty=()),),
+        merges=(Merge("union" if is_set else "concat", (0,)),),
+        partial=lambda over: (over(call),),
+        row=lambda: (listed(value, used, value.data_type),),
+        plan=(OBJECT_BUFFER,),
+        finish=Finish("normalised", ()) if floats else None,
+    )
+
+
+def _collect(name: str, **fields: Any) -> FunctionSpec:
+    return aggregate(
+        name,
+        # Spark says that there may be nulls in the array even where none is kept.
+        lambda call: ArrayType(first_type(call), True),
+        _check_collect,
+        nullable=never_null,
         text=_collect_text,
         pretty=_collect_pretty,
         forms=_collect_forms,
-        aliases=aliases,
         over_no_rows=(),
         object_hash=True,
         order_sensitive=True,
-        sql_suffix=_collect_sql_suffix,
+        sql_suffix=_respecting,
         null_treatment=True,
         result_name=_collect_result_name,
-        duplicate_agnostic=duplicate_agnostic,
         state_object="array",
         by_width=True,
         constant_text="data",
+        **fields,
     )
 
 
@@ -146,32 +131,18 @@ def precision_of(call: Call) -> int:
     return math.ceil(2 * math.log(1.106 / deviation.value) / math.log(2))
 
 
-def _distinct_text(call: Call, show: Show) -> str:
-    return f"{call.name}({', '.join(show(a) for a in call.arguments)}, 0, 0)"
-
-
-def _distinct_pretty(call: Call, show: Show) -> str:
-    return f"{call.name}({show(call.arguments[0])})"
-
-
 def _distinct_forms(call: Call) -> AggregateForms:
     bits = precision_of(call)
     words = (1 << bits) // 10 + 1  # ten registers of six bits in a bigint
     value = call.arguments[0]
-
-    def row() -> tuple[Expression, ...]:
-        used = build("isnotnull", value) if value.nullable else None
-        return (listed(_register(value, bits), used, INT),)
-
-    def partial(over: Over) -> tuple[Expression, ...]:
-        register = when(build("isnotnull", value), _register(value, bits))
-        return (over(build("collect_set", register)),)
-
+    register_of = _register(value, bits)
     return AggregateForms(
         buffers=(Buffer("registers", ArrayType(INT, False), empty=()),),
         merges=(Merge("registers", (0,)),),
-        partial=partial,
-        row=row,
+        partial=lambda over: (
+            over(build("collect_set", when(build("isnotnull", value), register_of))),
+        ),
+        row=lambda: (listed(register_of, present(value), INT),),
         finish=Finish("distinct_estimate", (bits,)),
         plan=tuple(Buffer(f"MS[{i}]", LONG, False) for i in range(words)),
     )
@@ -194,20 +165,65 @@ def _register(value: Expression, bits: int) -> Expression:
     return build("+", build("*", index, lit(64)), build("-", lit(65), digits))
 
 
-SPECS = (
-    _collect("collect_list", "array_agg"),
+# ---------------------------------------------------------------------------------- pivotfirst
+
+
+def keeps_values_of(data_type: DataType) -> bool:
+    """Whether pivotfirst, which gathers the results of a pivot, can hold some of the type."""
+    return isinstance(data_type, NumericType | BooleanType)
+
+
+def _pivoted(call: Call) -> tuple[Expression, ...]:
+    """The values of the pivot's column."""
+    return tuple(value for value in call.options if isinstance(value, Expression))
+
+
+def _pivot_text(call: Call, show: Show) -> str:
+    values = [literal_text(v) if isinstance(v, Literal) else show(v) for v in _pivoted(call)]
+    return f"pivotfirst({', '.join([*map(show, call.arguments), *values])}, 0, 0)"
+
+
+def _pivot_forms(call: Call) -> AggregateForms:
+    column, result = call.arguments
+    kind = result.data_type
+    literals = [value for value in _pivoted(call) if isinstance(value, Literal)]
+    names = ["null" if v.value is None else literal_text(v) for v in literals]
+
+    def chosen() -> tuple[Call, ...]:
+        return tuple(if_else(build("<=>", column, v), result, null(kind)) for v in literals)
+
+    return AggregateForms(
+        buffers=tuple(Buffer(f"b{i}", kind) for i in range(len(literals))),
+        merges=tuple(Merge("max", (i,)) for i in range(len(literals))),
+        partial=lambda over: tuple(over(build("max", value)) for value in chosen()),
+        row=chosen,
+        final=lambda columns: build("array", *columns),
+        plan=tuple(Buffer(name, kind) for name in names),
+    )
+
+
+register(
+    _collect("collect_list", aliases=("array_agg",)),
     _collect("collect_set", duplicate_agnostic=True),
-    FunctionSpec(
-        name="approx_count_distinct",
-        kind="aggregate",
-        data_type=always(LONG),
-        nullable=not_nullable,
-        check=_check_distinct,
-        text=_distinct_text,
-        pretty=_distinct_pretty,
+    aggregate(
+        "approx_count_distinct",
+        LONG,
+        _check_distinct,
+        nullable=never_null,
+        text=OBJECT_TEXT,
+        pretty="{name}({0})",
         forms=_distinct_forms,
         over_no_rows=0,
         imperative=True,
         by_width=True,
+    ),
+    # What a pivot gathers: an array of one result per value of its column.
+    aggregate(
+        "pivotfirst",
+        lambda call: ArrayType(call.arguments[1].data_type),
+        nullable=never_null,
+        text=_pivot_text,
+        forms=_pivot_forms,
+        imperative=True,
     ),
 )

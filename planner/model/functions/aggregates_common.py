@@ -10,27 +10,23 @@ from typing import Any
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal
-from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Over, Show, Start
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Start
 from ..schemas.types import (
     BINARY,
     DOUBLE,
     LONG,
     ArrayType,
     DataType,
-    DayTimeIntervalType,
     NullType,
     NumericType,
     StringType,
-    YearMonthIntervalType,
 )
 from ..settings.conf import Conf
 from ..text.text import pretty
-from ..tree import replace
 from .build import call, if_else, is_any_null, long, when
 from .coercion import cast_unless_same
 from .mismatch import require_count, type_mismatch, unexpected_type
-
-Check = Callable[[Call, Conf], Expression]
+from .shapes import Check, Result, Text, always_null, result_of, taking, template, with_arguments
 
 NUMERIC_OR_INTERVAL = '"NUMERIC" or "ANSI INTERVAL"'
 
@@ -40,51 +36,17 @@ def mismatch(call: Call, case: str, /, **parameters: Any) -> AnalysisError:
     return type_mismatch(case, pretty(call), call, **parameters)
 
 
-def as_double(call: Call, position: int, conf: Conf, *, wanted: str = '"DOUBLE"') -> Expression:
-    """An argument of a function that computes with doubles: numbers and strings are cast."""
-    argument = call.arguments[position]
-    if isinstance(argument.data_type, NumericType | StringType | NullType):
-        return cast_unless_same(argument, DOUBLE, conf)
-    raise unexpected_type(call, position, wanted)
-
-
 def doubles(count: int) -> Check:
-    """The check of a function of that many doubles."""
+    """The check of a function of that many doubles: numbers and strings are cast."""
 
     def check(call: Call, conf: Conf) -> Expression:
         require_count(call, count)
-        return with_arguments(call, *(as_double(call, i, conf) for i in range(count)))
+        for position, argument in enumerate(call.arguments):
+            if not isinstance(argument.data_type, NumericType | StringType | NullType):
+                raise unexpected_type(call, position, '"DOUBLE"')
+        return with_arguments(call, [cast_unless_same(a, DOUBLE, conf) for a in call.arguments])
 
     return check
-
-
-def with_arguments(call: Call, *arguments: Expression) -> Call:
-    """The call over other arguments."""
-    return replace(call, arguments=arguments)
-
-
-def always(data_type: DataType) -> Callable[[Call], DataType]:
-    """A result type that does not depend on the arguments."""
-    return lambda call: data_type
-
-
-def nullable(call: Call) -> bool:
-    """Null where there is no value to aggregate."""
-    return True
-
-
-def not_nullable(call: Call) -> bool:
-    """Never null."""
-    return False
-
-
-def typed_text(*more: str) -> Callable[[Call, Show], str]:
-    """The plan text of a function whose buffer is an object: constants follow the arguments."""
-
-    def text(call: Call, show: Show) -> str:
-        return f"{call.name}({', '.join([*(show(a) for a in call.arguments), *more])})"
-
-    return text
 
 
 def simple_forms(
@@ -131,14 +93,12 @@ def gathered_forms(
         plan: Spark's buffers.
     """
 
-    def partial(over: Over) -> tuple[Expression, ...]:
-        return (over(call("collect_list", value if used is None else when(used, value))),)
-
+    gathered = call("collect_list", value if used is None else when(used, value))
     element = value.data_type if start is None else start.element
     return AggregateForms(
         buffers=(Buffer("buf", buffer, empty=empty),),
         merges=(merge,),
-        partial=partial,
+        partial=lambda over: (over(gathered),),
         row=lambda: (listed(value, used, element),),
         finish=finish,
         start=start,
@@ -179,22 +139,45 @@ COUNT_BUFFER = Buffer("count", LONG, False, empty=0)
 """The number of values so far."""
 
 
-def is_ansi_interval(data_type: DataType) -> bool:
-    """Whether it is a day-time or year-month interval."""
-    return isinstance(data_type, DayTimeIntervalType | YearMonthIntervalType)
-
-
-OBJECT_FORMS = planned_only(Buffer("buf", BINARY))
+OBJECT_BUFFER = Buffer("buf", BINARY)
+OBJECT_FORMS = planned_only(OBJECT_BUFFER)
 """Those of an aggregate whose state is an object in bytes."""
 
+OBJECT_TEXT = "{name}({args}, 0, 0)"
+"""The plan text of an aggregate whose buffer is an object: constants follow the arguments."""
 
-def object_aggregate(name: str, **how: object) -> FunctionSpec:
+
+def aggregate(
+    name: str,
+    result: Result,
+    check: Check | str | None = None,
+    *,
+    nullable: Callable[[Call], bool] = always_null,
+    text: Text | str | None = None,
+    pretty: Text | str | None = None,
+    **fields: Any,
+) -> FunctionSpec:
+    """An aggregate. `check` may be a parameter list; `result` and texts are as in `scalar`."""
+    return FunctionSpec(
+        name=name,
+        kind="aggregate",
+        data_type=result_of(result),
+        nullable=nullable,
+        check=taking(check) if isinstance(check, str) else check,
+        text=template(text),
+        pretty=template(pretty),
+        **fields,
+    )
+
+
+def object_aggregate(
+    name: str,
+    result: Result,
+    check: Check | str,
+    *,
+    text: Text | str | None = OBJECT_TEXT,
+    forms: Callable[[Call], AggregateForms] = lambda call: OBJECT_FORMS,
+    **fields: Any,
+) -> FunctionSpec:
     """An aggregate planned as ObjectHashAggregate, of OBJECT_FORMS unless others are given."""
-    defaults: dict[str, object] = {
-        "kind": "aggregate",
-        "nullable": nullable,
-        "forms": lambda call: OBJECT_FORMS,
-        "object_hash": True,
-        "text": typed_text("0", "0"),
-    }
-    return FunctionSpec(name=name, **{**defaults, **how})  # type: ignore[arg-type]
+    return aggregate(name, result, check, text=text, forms=forms, object_hash=True, **fields)

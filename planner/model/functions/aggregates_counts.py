@@ -9,9 +9,8 @@ from __future__ import annotations
 from ..expressions.core import Call, Expression, Literal, SortOrder
 from ..expressions.evaluation import evaluate
 from ..expressions.predicates import conjunction_or_none
-from ..registry import AggregateForms, Buffer, Finish, Merge, Show, Start
+from ..registry import AggregateForms, Finish, Merge, Show, Start
 from ..schemas.types import (
-    BINARY,
     LONG,
     ArrayType,
     DataType,
@@ -20,13 +19,10 @@ from ..schemas.types import (
     StructType,
     YearMonthIntervalType,
 )
-from .aggregates_common import gathered_forms, planned_only, present
+from .aggregates_common import OBJECT_BUFFER, OBJECT_FORMS, gathered_forms, present
 from .build import call as build
 from .build import cast_as, long, struct
 from .shapes import first_type
-
-_BUFFER = Buffer("buf", BINARY)
-_PLANNED = planned_only(_BUFFER)
 
 
 def _list_forms(
@@ -45,12 +41,12 @@ def _list_forms(
         buffer=ArrayType(element, False),
         start=start,
         finish=finish,
-        plan=(_BUFFER,),
+        plan=(OBJECT_BUFFER,),
     )
 
 
 def _count_forms(call: Call, finish: Finish, count: Expression | None = None) -> AggregateForms:
-    """Values with their counts: how often each row's value counts, once unless said."""
+    """Values with their counts: how often each row's value counts, once by default."""
     value = call.arguments[0]
     tests = [build("isnotnull", value)] if value.nullable else []
     if count is not None:
@@ -76,7 +72,7 @@ def _shares(call: Call) -> tuple[tuple[float, ...], bool] | None:
     return (shares, several) if len(shares) == len(given) else None
 
 
-def _is_reversed(call: Call) -> bool:
+def is_reversed(call: Call) -> bool:
     """Whether WITHIN GROUP orders downwards."""
     return bool(call.options and call.options[0])
 
@@ -85,10 +81,10 @@ def percentile_forms(call: Call) -> AggregateForms:
     """`percentile(value, share, frequency)`: between the two nearest values, weighted."""
     known = _shares(call)
     if known is None:
-        return _PLANNED
+        return OBJECT_FORMS
     frequency = call.arguments[2]
     once = isinstance(frequency, Literal) and frequency.value == 1
-    finish = Finish("percentile", (*known, _is_reversed(call)))
+    finish = Finish("percentile", (*known, is_reversed(call)))
     return _count_forms(call, finish, None if once else cast_as(frequency, LONG))
 
 
@@ -96,8 +92,8 @@ def discrete_forms(call: Call) -> AggregateForms:
     """`percentile_disc`: the first value that so large a share of all is not above."""
     known = _shares(call)
     if known is None:
-        return _PLANNED
-    return _count_forms(call, Finish("percentile_disc", (*known, _is_reversed(call))))
+        return OBJECT_FORMS
+    return _count_forms(call, Finish("percentile_disc", (*known, is_reversed(call))))
 
 
 def approximate_forms(call: Call) -> AggregateForms:
@@ -107,20 +103,20 @@ def approximate_forms(call: Call) -> AggregateForms:
     """
     known, accuracy = _shares(call), evaluate(call.arguments[2])
     if known is None or accuracy is None or not isinstance(accuracy.value, int):
-        return _PLANNED
+        return OBJECT_FORMS
     return _count_forms(call, Finish("percentile_approx", (*known, accuracy.value)))
 
 
 def percentile_sql(call: Call, show: Show) -> str:
     """Spark's percentile, or where it counts downwards the name that takes an order."""
-    if _is_reversed(call):
+    if is_reversed(call):
         return _within_group("percentile_cont", (call.arguments[1],), call, show, " DESC")
     return f"percentile({', '.join(map(show, call.arguments))})"
 
 
 def discrete_sql(call: Call, show: Show) -> str:
     """`percentile_disc(share) WITHIN GROUP (ORDER BY value)`."""
-    direction = " DESC" if _is_reversed(call) else ""
+    direction = " DESC" if is_reversed(call) else ""
     return _within_group(call.name, (call.arguments[1],), call, show, direction)
 
 
@@ -158,7 +154,7 @@ def listagg_forms(call: Call) -> AggregateForms:
     """`listagg(value, separator)`; WITHIN GROUP's order follows as arguments."""
     value, separator, *order = call.arguments
     if not isinstance(separator, Literal):
-        return _PLANNED
+        return OBJECT_FORMS
     orders = [o for o in order if isinstance(o, SortOrder)]
     directions = tuple((o.ascending, o.nulls_first) for o in orders)
     nothing = "" if isinstance(call.data_type, StringType) else b""

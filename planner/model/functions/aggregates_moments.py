@@ -10,17 +10,17 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from ..expressions.core import Call, Expression, Literal
+from ..expressions.core import Call, Expression
 from ..expressions.predicates import conjunction
-from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Over, Show, one_function
-from ..schemas.types import DOUBLE, LONG, DataType, NullType, NumericType, StringType
+from ..registry import AggregateForms, Buffer, FunctionSpec, Merge, Over, one_function, register
+from ..schemas.types import DOUBLE, LONG, NullType, NumericType, StringType
 from ..settings.conf import Conf
-from ..tree import replace
-from .aggregates_common import always, doubles, not_nullable, nullable, with_arguments
+from .aggregates_common import aggregate, doubles
 from .build import call as call_of
 from .build import cast_as, double, if_else, is_any_null, null, when
 from .coercion import cast_unless_same
 from .mismatch import require_count, unexpected_type
+from .shapes import each, never_null, template, with_arguments
 
 _MOMENTS = (
     Buffer("n", DOUBLE, empty=0.0),
@@ -115,16 +115,7 @@ def _central(name: str, moments: int, final: Final, **fields: Any) -> FunctionSp
             final=final,
         )
 
-    return FunctionSpec(
-        name=name,
-        kind="aggregate",
-        data_type=always(DOUBLE),
-        nullable=nullable,
-        check=doubles(1),
-        forms=forms,
-        order_irrelevant="exact",
-        **fields,
-    )
+    return aggregate(name, DOUBLE, doubles(1), forms=forms, order_irrelevant="exact", **fields)
 
 
 def _paired(
@@ -142,15 +133,7 @@ def _paired(
             plan=plan,
         )
 
-    return FunctionSpec(
-        name=name,
-        kind="aggregate",
-        data_type=always(DOUBLE),
-        nullable=nullable,
-        check=doubles(2),
-        forms=forms,
-        **fields,
-    )
+    return aggregate(name, DOUBLE, doubles(2), forms=forms, **fields)
 
 
 # --------------------------------------------------------------------------------- regression
@@ -165,64 +148,22 @@ def _check_numbers(call: Call, conf: Conf) -> Expression:
         elif not isinstance(argument.data_type, NumericType):
             raise unexpected_type(call, position, '"NUMERIC"')
         arguments.append(argument)
-    return with_arguments(call, *arguments)
+    return with_arguments(call, arguments)
 
 
-def _null(data_type: DataType) -> Literal:
-    return Literal(value=None, type_=data_type)
-
-
-def _test(name: str, *arguments: Expression) -> Call:
-    return Call(name=name, arguments=arguments)
-
-
-def _mean_of(position: int) -> Callable[[Call], Expression]:
+def _mean_of(call: Call, position: int) -> Expression:
     """avg of one side over the pairs without nulls."""
-
-    def replacement(call: Call) -> Expression:
-        y, x = call.arguments
-        value = call.arguments[position]
-        both = _test("and", _test("isnotnull", y), _test("isnotnull", x))
-        chosen = Call(name="if", arguments=(both, value, _null(value.data_type)))
-        return Call(name="avg", arguments=(chosen,), ansi=call.ansi)
-
-    return replacement
+    value = call.arguments[position]
+    both = call_of("and", *(call_of("isnotnull", side) for side in call.arguments))
+    chosen = if_else(both, value, null(value.data_type))
+    return Call(name="avg", arguments=(chosen,), ansi=call.ansi)
 
 
-def _spread_of(position: int) -> Callable[[Call], Expression]:
+def _spread_of(call: Call, position: int) -> Expression:
     """The second moment of one side over the pairs without nulls."""
-
-    def replacement(call: Call) -> Expression:
-        y, x = call.arguments
-        value = call.arguments[position]
-        either = _test("or", _test("isnull", y), _test("isnull", x))
-        chosen = Call(name="if", arguments=(either, _null(value.data_type), value))
-        return Call(name="regrreplacement", arguments=(chosen,))
-
-    return replacement
-
-
-def _spread_sql(call: Call, show: Show) -> str:
-    value = show(call.arguments[0])
-    return f"regr_sxx({value}, {value})"
-
-
-def _replaced(
-    name: str, data_type: DataType, replacement: Callable[[Call], Expression]
-) -> FunctionSpec:
-    return FunctionSpec(
-        name=name,
-        kind="aggregate",
-        data_type=always(data_type),
-        nullable=not_nullable if data_type == LONG else nullable,
-        check=_check_numbers if name in ("regr_count", "regr_avgx", "regr_avgy") else doubles(2),
-        replacement=replacement,
-        over_no_rows=0 if data_type == LONG else None,
-    )
-
-
-def _regr_count(call: Call) -> Expression:
-    return Call(name="count", arguments=call.arguments)
+    value = call.arguments[position]
+    either = call_of("or", *(call_of("isnull", side) for side in call.arguments))
+    return call_of("regrreplacement", if_else(either, null(value.data_type), value))
 
 
 _FIT_BUFFERS = (
@@ -250,10 +191,8 @@ def _skewness(c: Columns) -> Expression:
 
 def _kurtosis(c: Columns) -> Expression:
     value = _ratio(_product(c[0], c[4]), _product(c[2], c[2]))
-    return when(
-        conjunction((_above(c[0], 0), _differs(c[2]))),
-        call_of("-", value, double(3.0)),
-    )
+    excess = call_of("-", value, double(3.0))
+    return when(conjunction((_above(c[0], 0), _differs(c[2]))), excess)
 
 
 def _correlation(c: Columns) -> Expression:
@@ -280,7 +219,7 @@ def _spread(at: int) -> Final:
     return lambda c: when(_above(c[0], 0), c[at])
 
 
-SPECS = (
+register(
     *one_function(
         *(
             _central(name, 2, _root(_sample), state="second moment")
@@ -293,16 +232,12 @@ SPECS = (
     _central("stddev_pop", 2, _root(_population), state="second moment"),
     _central("var_pop", 2, _population, state="second moment"),
     # What the optimizer makes of regr_sxx and regr_syy; SQL has no name of its own for it.
-    replace(_central("regrreplacement", 2, _spread(2)), sql=_spread_sql),
+    _central("regrreplacement", 2, _spread(2), sql=template("regr_sxx({0}, {0})")),
     _central("skewness", 3, _skewness),
     _central("kurtosis", 4, _kurtosis),
-    _paired(
-        "covar_pop", 4, lambda c: when(_above(c[0], 0), _ratio(c[3], c[0])), state="covariance"
-    ),
-    _paired(
-        "covar_samp",
-        4,
-        lambda c: when(_above(c[0], 1), _ratio(c[3], _less_one(c[0]))),
+    *each(
+        _paired("covar_pop", 4, lambda c: when(_above(c[0], 0), _ratio(c[3], c[0]))),
+        _paired("covar_samp", 4, lambda c: when(_above(c[0], 1), _ratio(c[3], _less_one(c[0])))),
         state="covariance",
     ),
     _paired("corr", 6, _correlation, state="correlation"),
@@ -310,9 +245,16 @@ SPECS = (
     _paired("regr_sxy", 4, _spread(3)),
     _paired("regr_slope", 6, _slope, _FIT_BUFFERS, state="regression"),
     _paired("regr_intercept", 6, _intercept, _FIT_BUFFERS, state="regression"),
-    _replaced("regr_count", LONG, _regr_count),
-    _replaced("regr_avgx", DOUBLE, _mean_of(1)),
-    _replaced("regr_avgy", DOUBLE, _mean_of(0)),
-    _replaced("regr_sxx", DOUBLE, _spread_of(1)),
-    _replaced("regr_syy", DOUBLE, _spread_of(0)),
+    aggregate(
+        "regr_count",
+        LONG,
+        _check_numbers,
+        nullable=never_null,
+        replacement=lambda call: call_of("count", *call.arguments),
+        over_no_rows=0,
+    ),
+    aggregate("regr_avgx", DOUBLE, _check_numbers, replacement=lambda call: _mean_of(call, 1)),
+    aggregate("regr_avgy", DOUBLE, _check_numbers, replacement=lambda call: _mean_of(call, 0)),
+    aggregate("regr_sxx", DOUBLE, doubles(2), replacement=lambda call: _spread_of(call, 1)),
+    aggregate("regr_syy", DOUBLE, doubles(2), replacement=lambda call: _spread_of(call, 0)),
 )

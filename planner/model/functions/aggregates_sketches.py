@@ -6,7 +6,7 @@ from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal, lit
 from ..expressions.evaluation import evaluate
 from ..expressions.literal import NULL_LITERAL
-from ..registry import AggregateForms, Finish, FunctionSpec, Merge, Show, Start
+from ..registry import AggregateForms, Finish, Merge, Show, Start, register
 from ..schemas.types import (
     BINARY,
     DOUBLE,
@@ -22,31 +22,13 @@ from ..schemas.types import (
     YearMonthIntervalType,
 )
 from ..settings.conf import Conf
-from ..text.quoting import to_sql_expr, to_sql_id, to_sql_type
-from .aggregates_common import (
-    OBJECT_FORMS,
-    always,
-    gathered_forms,
-    mismatch,
-    not_nullable,
-    object_aggregate,
-    present,
-    with_arguments,
-)
-from .aggregates_counts import (
-    listagg_forms,
-    listagg_sql,
-    mode_forms,
-    mode_sql,
-)
+from .aggregates_common import OBJECT_FORMS, aggregate, gathered_forms, object_aggregate, present
+from .aggregates_counts import listagg_forms, listagg_sql, mode_forms, mode_sql
+from .aggregates_percentiles import MAX_INT, ordered, require_constant
 from .coercion import cast_unless_same
 from .inputs import parameter
-from .mismatch import diff_types, require_count, unexpected_type
-from .percentages import (
-    ordered,
-    require_bins,
-)
-from .shapes import check_types, first_type, named
+from .mismatch import diff_types, non_foldable, require_count, unexpected_type
+from .shapes import check_types, first_type, named, never_null, with_arguments
 
 # ----------------------------------------------------------------------------- mode, histogram
 
@@ -56,7 +38,7 @@ def _check_mode(call: Call, conf: Conf) -> Expression:
     require_count(call, 1, 2)
     last = call.arguments[-1]
     if len(call.arguments) == 2 and isinstance(last, Literal) and last.value is False:
-        return with_arguments(call, call.arguments[0])
+        return with_arguments(call, call.arguments[:1])
     return call
 
 
@@ -72,8 +54,9 @@ def _check_histogram(call: Call, conf: Conf) -> Expression:
     value, bins = ordered(call, conf), call.arguments[1]
     if parameter("int").implicit(bins.data_type, ansi=conf.ansi) is None:
         raise unexpected_type(call, 1, '"INT"')
-    typed = with_arguments(call, value, cast_unless_same(bins, INT, conf))
-    require_bins(typed)
+    typed = with_arguments(call, [value, cast_unless_same(bins, INT, conf)])
+    allowed = f"[2, {MAX_INT}]"
+    require_constant(typed, 1, "nb", "INT", lambda n: isinstance(n, int) and n >= 2, allowed)
     return typed
 
 
@@ -106,35 +89,22 @@ def _check_listagg(call: Call, conf: Conf) -> Expression:
     require_count(call, 1, 2)
     value = call.arguments[0]
     separator = call.arguments[1] if len(call.arguments) == 2 else NULL_LITERAL
-    call = with_arguments(call, value, separator)
+    call = with_arguments(call, [value, separator])
     if not isinstance(value.data_type, BinaryType):
         if parameter("string").implicit(value.data_type, ansi=conf.ansi) is None:
             raise unexpected_type(call, 0, '("STRING" or "BINARY")')
-        call = with_arguments(call, cast_unless_same(value, STRING, conf), separator)
+        call = with_arguments(call, [cast_unless_same(value, STRING, conf), separator])
     elif isinstance(separator.data_type, StringType):
         raise diff_types(call, choice=True)
     if not separator.foldable:
-        raise mismatch(
-            call,
-            "NON_FOLDABLE_INPUT",
-            inputName=to_sql_id("delimiter"),
-            inputType=to_sql_type(separator.data_type),
-            inputExpr=to_sql_expr(separator),
-        )
+        raise non_foldable(call, "delimiter", separator.data_type.sql, separator)
     return call
-
-
-def _list_name(call: Call, show: Show) -> str:
-    """`listagg(a, ,) WITHIN GROUP (ORDER BY b ASC NULLS FIRST)`."""
-    inside, order = call.arguments[:2], call.arguments[2:]
-    text = f"{call.name}({', '.join(map(show, inside))})"
-    return f"{text} WITHIN GROUP (ORDER BY {', '.join(map(show, order))})" if order else text
 
 
 def _check_sketch(call: Call, conf: Conf) -> Expression:
     require_count(call, 1, 2)
     if len(call.arguments) == 1:
-        call = with_arguments(call, *call.arguments, lit(12))
+        call = with_arguments(call, [*call.arguments, lit(12)])
     return check_types(call, ["!int|bigint|string|binary", "!int"], conf)
 
 
@@ -166,17 +136,13 @@ def _check_grouping(call: Call, conf: Conf) -> Expression:
     )
 
 
-def _one_name(call: Call, show: Show) -> str:
-    return f"{call.name}({show(call.arguments[0])})"
-
-
-SPECS = (
+register(
     object_aggregate(
         "mode",
-        data_type=first_type,
-        check=_check_mode,
+        0,
+        _check_mode,
         text=_mode_text,
-        pretty=_one_name,
+        pretty="{name}({0})",
         sql=mode_sql,
         forms=mode_forms,
         state_object="counts",
@@ -184,17 +150,17 @@ SPECS = (
     ),
     object_aggregate(
         "histogram_numeric",
-        data_type=_histogram_type,
-        check=_check_histogram,
+        _histogram_type,
+        _check_histogram,
         forms=_histogram_forms,
         state_object="histogram",
     ),
     *named(
         object_aggregate(
             "listagg",
-            data_type=first_type,
-            check=_check_listagg,
-            pretty=_list_name,
+            0,
+            _check_listagg,
+            pretty=listagg_sql,
             sql=listagg_sql,
             forms=listagg_forms,
             order_sensitive=True,
@@ -204,20 +170,10 @@ SPECS = (
         "string_agg",
     ),
     object_aggregate(
-        "hll_sketch_agg",
-        data_type=always(BINARY),
-        check=_check_sketch,
-        forms=_sketch_forms,
-        state_object="hll sketch",
+        "hll_sketch_agg", BINARY, _check_sketch, forms=_sketch_forms, state_object="hll sketch"
     ),
     *(
-        FunctionSpec(
-            name=name,
-            kind="aggregate",
-            data_type=always(LONG),
-            nullable=not_nullable,
-            check=_check_grouping,
-        )
+        aggregate(name, LONG, _check_grouping, nullable=never_null)
         for name in ("grouping", "grouping_id")
     ),
 )

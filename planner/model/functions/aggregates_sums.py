@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..expressions.core import Call, Cast, EvalMode, Expression, lit
-from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, one_function
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, one_function, register
 from ..schemas.types import (
     BOOLEAN,
     DOUBLE,
     INT,
     LONG,
+    AnsiIntervalType,
     DataType,
     DayTimeIntervalType,
     DecimalType,
@@ -28,19 +29,12 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..tree import replace
-from .aggregates_common import (
-    COUNT_BUFFER,
-    NUMERIC_OR_INTERVAL,
-    counted,
-    is_ansi_interval,
-    nullable,
-    with_arguments,
-)
+from .aggregates_common import COUNT_BUFFER, NUMERIC_OR_INTERVAL, aggregate, counted
 from .build import call as build
 from .build import cast_as, double, if_else, long, when
 from .coercion import bounded_decimal, cast_unless_same
 from .mismatch import require_count, unexpected_type
-from .shapes import first_type
+from .shapes import first_type, with_arguments
 
 
 def _months(value: Expression) -> Expression:
@@ -64,10 +58,10 @@ def _check(call: Call, conf: Conf) -> Expression:
     require_count(call, 1)
     argument = call.arguments[0]
     data_type = argument.data_type
-    if isinstance(data_type, NumericType) or is_ansi_interval(data_type):
+    if isinstance(data_type, NumericType | AnsiIntervalType):
         return call
     if isinstance(data_type, StringType | NullType | TimestampType):
-        return with_arguments(call, cast_unless_same(argument, DOUBLE, conf))
+        return with_arguments(call, [cast_unless_same(argument, DOUBLE, conf)])
     raise unexpected_type(call, 0, NUMERIC_OR_INTERVAL)
 
 
@@ -221,21 +215,14 @@ def _decimal_avg(call: Call, decimal: DecimalType) -> AggregateForms:
     )
 
 
-def _spec(name: str) -> FunctionSpec:
-    is_sum = name.endswith("sum")
-    return FunctionSpec(
-        name=name,
-        kind="aggregate",
-        data_type=_sum_type if is_sum else _avg_type,
-        nullable=nullable,
-        check=_check,
-        forms=_sum_forms if is_sum else _avg_forms,
-        order_irrelevant="exact",
-        state=None if is_sum else "sum and count",
+def _sum(name: str) -> FunctionSpec:
+    return aggregate(name, _sum_type, _check, forms=_sum_forms, order_irrelevant="exact")
+
+
+def _avg(name: str) -> FunctionSpec:
+    return aggregate(
+        name, _avg_type, _check, forms=_avg_forms, order_irrelevant="exact", state="sum and count"
     )
 
 
-SPECS = (
-    *(_spec(name) for name in ("sum", "try_sum", "try_avg")),
-    *one_function(_spec("avg"), _spec("mean")),
-)
+register(_sum("sum"), _sum("try_sum"), _avg("try_avg"), *one_function(_avg("avg"), _avg("mean")))

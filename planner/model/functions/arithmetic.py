@@ -10,28 +10,25 @@ from ..registry import FunctionSpec, Show, lookup, null_if_any, register
 from ..schemas.types import (
     DOUBLE,
     LONG,
+    AnsiIntervalType,
     DataType,
     DateType,
-    DayTimeIntervalType,
     DecimalType,
     IntegralType,
     NullType,
     NumericType,
-    YearMonthIntervalType,
 )
 from ..settings.conf import Conf
 from ..tree import replace
 from . import operator_values as values
-from .coercion import adjusted_decimal, cast_to
+from .coercion import adjusted_decimal, cast_to, with_fields_of
 from .datetime_arithmetic import add_datetime, interval_times, subtract_datetime
 from .mismatch import require_count
-from .operands import _NUMERIC, check_operands, coerce_operands, infix, strings_as_doubles
-from .shapes import always_null, first_type, resolve, scalar, with_arguments
-
-_INTERVALS = '"INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH" or "INTERVAL"'
-
+from .operands import check_operands, coerce_operands, infix, strings_as_doubles
+from .shapes import Check, always_null, each, first_type, resolve, scalar, with_arguments
 
 _SIGN = "-"
+_NUMERIC = "numeric"
 _WITH_INTERVALS = "numeric|daytime|yearmonth|interval"
 
 
@@ -39,10 +36,6 @@ def _sum_type(left: DecimalType, right: DecimalType) -> DecimalType:
     scale = max(left.scale, right.scale)
     whole = max(left.precision - left.scale, right.precision - right.scale)
     return adjusted_decimal(whole + scale + 1, scale)
-
-
-def _product_type(left: DecimalType, right: DecimalType) -> DecimalType:
-    return adjusted_decimal(left.precision + right.precision + 1, left.scale + right.scale)
 
 
 def _quotient_type(left: DecimalType, right: DecimalType) -> DecimalType:
@@ -62,10 +55,8 @@ def _result(decimal: Callable[[DecimalType, DecimalType], DecimalType]) -> Calla
         left, right = (a.data_type for a in call.arguments)
         if isinstance(left, DecimalType) and isinstance(right, DecimalType):
             return decimal(left, right)
-        if isinstance(left, DayTimeIntervalType) and isinstance(right, DayTimeIntervalType):
-            return DayTimeIntervalType(min(left.start, right.start), max(left.end, right.end))
-        if isinstance(left, YearMonthIntervalType) and isinstance(right, YearMonthIntervalType):
-            return YearMonthIntervalType(min(left.start, right.start), max(left.end, right.end))
+        if isinstance(left, AnsiIntervalType) and isinstance(right, type(left)):
+            return with_fields_of(left, right)
         return left
 
     return result
@@ -77,7 +68,7 @@ def _decimal_nullable(call: Call) -> bool:
     return null_if_any(call) or lenient or "TRY" in call.options
 
 
-_TRY_NAMES = {
+TRY_NAMES = {
     "+": "try_add",
     "-": "try_subtract",
     "*": "try_multiply",
@@ -89,7 +80,7 @@ _TRY_NAMES = {
 def _infix_sql(call: Call, show: Show) -> str:
     """The operator, or where it must not fail its try_ function."""
     if "TRY" in call.options:
-        return f"{_TRY_NAMES[call.name]}({', '.join(show(a) for a in call.arguments)})"
+        return f"{TRY_NAMES[call.name]}({', '.join(show(a) for a in call.arguments)})"
     return infix(call, show)
 
 
@@ -155,7 +146,8 @@ def _check_div(call: Call, conf: Conf) -> Expression:
     return check_operands(typed, takes)
 
 
-def _check_numeric(call: Call, conf: Conf) -> Expression:
+def check_numeric(call: Call, conf: Conf) -> Expression:
+    """Two numbers at one type."""
     require_count(call, 2)
     return check_operands(coerce_operands(call, conf, _NUMERIC), _NUMERIC)
 
@@ -166,17 +158,11 @@ def _check_bits(call: Call, conf: Conf) -> Expression:
 
 
 def _operator(
-    name: str,
-    check: Callable[[Call, Conf], Expression],
-    result: Callable[[Call], DataType],
-    *,
-    nullable: Callable[[Call], bool] = null_if_any,
-    **fields: Any,
+    name: str, check: Check, result: Callable[[Call], DataType], **fields: Any
 ) -> FunctionSpec:
     return FunctionSpec(
         name=name,
         data_type=result,
-        nullable=nullable,
         check=check,
         text=infix,
         pretty=infix,
@@ -184,7 +170,7 @@ def _operator(
         null_intolerant=True,
         evaluate=values.ARITHMETIC.get(name),
         pushed_into_branches=True,
-        **fields,
+        **{"parsed_operands": (2, 2), **fields},
     )
 
 
@@ -193,114 +179,133 @@ def _negative_text(call: Call, show: Show) -> str:
     return f"(- {value})" if call.options == (_SIGN,) else f"negative({value})"
 
 
-def _long(call: Call) -> DataType:
-    return LONG
+def _unscaled_sql(call: Call, show: Show) -> str:
+    (value,) = call.arguments
+    assert isinstance(value.data_type, DecimalType)
+    return f"CAST({show(value)} * {10**value.data_type.scale}BD AS BIGINT)"
+
+
+def _decimal_of_options(call: Call) -> DecimalType:
+    precision, scale = call.options
+    assert isinstance(precision, int) and isinstance(scale, int)
+    return DecimalType(precision, scale)
+
+
+def _make_decimal_text(call: Call, show: Show) -> str:
+    precision, scale = call.options
+    return f"MakeDecimal({show(call.arguments[0])},{precision},{scale})"
+
+
+def _make_decimal_sql(call: Call, show: Show) -> str:
+    decimal = _decimal_of_options(call)
+    whole = f"CAST({show(call.arguments[0])} AS DECIMAL(19,0))"
+    unit = f"0.{'0' * (decimal.scale - 1)}1" if decimal.scale else "1"
+    return f"CAST({whole} * {unit}BD AS {decimal.sql})"
 
 
 register(
-    _operator(
-        "+",
-        _check_plus,
-        _result(_sum_type),
-        nullable=_decimal_nullable,
-        commutative=True,
-        associative=True,
-        reads_clock="of days",
-        ansi_error="ARITHMETIC_OVERFLOW",
-        tolerant="try_add",
-        parsed_operands=(1, 2),
-    ),
-    _operator(
-        "-",
-        _check_minus,
-        _result(_sum_type),
-        nullable=_decimal_nullable,
-        reads_clock="of days",
-        ansi_error="ARITHMETIC_OVERFLOW",
-        tolerant="try_subtract",
-        parsed_operands=(1, 2),
-    ),
-    _operator(
-        "*",
-        _check_times,
-        _result(_product_type),
-        nullable=_decimal_nullable,
-        commutative=True,
-        associative=True,
-        ansi_error="ARITHMETIC_OVERFLOW",
-        tolerant="try_multiply",
-        parsed_operands=(2, 2),
-    ),
-    _operator(
-        "/",
-        _check_divide,
-        _result(_quotient_type),
-        nullable=always_null,
-        ansi_error="DIVIDE_BY_ZERO",
-        tolerant="try_divide",
-        parsed_operands=(2, 2),
-    ),
-    _operator(
-        "%",
-        _check_numeric,
-        _result(_remainder_type),
-        nullable=always_null,
-        ansi_error="REMAINDER_BY_ZERO",
-        tolerant="try_mod",
-        parsed_operands=(2, 2),
-    ),
-    _operator(
-        "div",
-        _check_div,
-        _long,
-        nullable=always_null,
-        ansi_error="DIVIDE_BY_ZERO",
-        tolerant="try_divide",
-        parsed_operands=(2, 2),
-    ),
-    *(
+    *each(
         _operator(
-            name,
-            _check_bits,
-            first_type,
+            "+",
+            _check_plus,
+            _result(_sum_type),
             commutative=True,
             associative=True,
-            ansi_free=True,
-            parsed_operands=(2, 2),
-        )
-        for name in ("&", "|", "^")
+            reads_clock="of days",
+            tolerant="try_add",
+            parsed_operands=(1, 2),
+        ),
+        _operator(
+            "-",
+            _check_minus,
+            _result(_sum_type),
+            reads_clock="of days",
+            tolerant="try_subtract",
+            parsed_operands=(1, 2),
+        ),
+        _operator(
+            "*",
+            _check_times,
+            _result(
+                lambda a, b: adjusted_decimal(a.precision + b.precision + 1, a.scale + b.scale)
+            ),
+            commutative=True,
+            associative=True,
+            tolerant="try_multiply",
+        ),
+        nullable=_decimal_nullable,
+        ansi_error="ARITHMETIC_OVERFLOW",
     ),
-    scalar(
-        "~",
-        "integral",
-        0,
-        text="~{0}",
-        pretty="~{0}",
-        sql="(~{0})",
-        evaluate=lambda call, value: ~value,
-        parsed_operands=(1, 1),
+    *each(
+        _operator(
+            "/",
+            _check_divide,
+            _result(_quotient_type),
+            ansi_error="DIVIDE_BY_ZERO",
+            tolerant="try_divide",
+        ),
+        _operator(
+            "%",
+            check_numeric,
+            _result(_remainder_type),
+            ansi_error="REMAINDER_BY_ZERO",
+            tolerant="try_mod",
+        ),
+        _operator(
+            "div", _check_div, lambda call: LONG, ansi_error="DIVIDE_BY_ZERO", tolerant="try_divide"
+        ),
+        nullable=always_null,
     ),
-    scalar(
-        "negative",
-        "numeric|daytime|yearmonth|interval",
-        0,
-        text="-{0}",
-        pretty=_negative_text,
-        sql="(- {0})",
-        evaluate=values.negative,
-        parsed_operands=(1, 1),
+    *each(
+        *(_operator(name, _check_bits, first_type) for name in ("&", "|", "^")),
+        commutative=True,
+        associative=True,
+        ansi_free=True,
     ),
-    scalar(
-        "positive",
-        "numeric|daytime|yearmonth|interval",
-        0,
-        text="positive({0})",
-        pretty="(+ {0})",
-        sql="(+ {0})",
-        replacement=lambda call: call.arguments[0],
+    *each(
+        scalar(
+            "~",
+            "integral",
+            0,
+            text="~{0}",
+            pretty="~{0}",
+            sql="(~{0})",
+            evaluate=lambda call, value: ~value,
+        ),
+        scalar(
+            "negative",
+            _WITH_INTERVALS,
+            0,
+            text="-{0}",
+            pretty=_negative_text,
+            sql="(- {0})",
+            evaluate=values.negative,
+        ),
+        scalar(
+            "positive",
+            _WITH_INTERVALS,
+            0,
+            text="positive({0})",
+            pretty="(+ {0})",
+            sql="(+ {0})",
+            replacement=lambda call: call.arguments[0],
+        ),
         parsed_operands=(1, 1),
     ),
     scalar(
         "abs", "numeric|daytime|yearmonth", 0, evaluate=values.absolute, pushed_into_branches=True
+    ),
+    # A small decimal as its unscaled whole number and back: what sums of decimals are planned as.
+    # `unscaledvalue(m)`: 1.25 as 125; its argument is a decimal of at most 18 digits.
+    scalar("unscaledvalue", "decimal", LONG, text="UnscaledValue({0})", sql=_unscaled_sql),
+    # `makedecimal(whole)` with options precision and scale: 125 as 1.25.
+    scalar(
+        "makedecimal",
+        "any",
+        _decimal_of_options,
+        nullable=always_null,
+        text=_make_decimal_text,
+        sql=_make_decimal_sql,
+        options_hold="type",
     ),
 )

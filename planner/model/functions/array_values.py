@@ -77,14 +77,18 @@ flat_value = _unless_null(lambda arrays: [item for array in _plain(arrays) for i
 sorted_value = _unless_null(lambda items, up=True: sorted(_plain(items), reverse=not up))
 
 
+def _distinct(items: Iterable[object]) -> Items:
+    found: list[object] = []
+    for item in items:
+        if item not in found:
+            found.append(item)
+    return tuple(found)
+
+
 def joined_items(call: Call, items: Items, mark: str, null: str | None = None) -> str:
     """`array_join`."""
     shown = (null if item is None else str(item) for item in items)
     return mark.join(item for item in shown if item is not None)
-
-
-def _nan_last(item: object) -> tuple[bool, object]:
-    return item != item, item
 
 
 def extreme_item(choose: Callable[..., object]) -> Callable[..., object]:
@@ -92,17 +96,9 @@ def extreme_item(choose: Callable[..., object]) -> Callable[..., object]:
 
     def value(call: Call, items: Items) -> object:
         known = [item for item in items if item is not None]
-        return choose(known, key=_nan_last) if known else None
+        return choose(known, key=lambda item: (item != item, item)) if known else None
 
     return value
-
-
-def _distinct(items: Iterable[object]) -> Items:
-    found: list[object] = []
-    for item in items:
-        if item not in found:
-            found.append(item)
-    return tuple(found)
 
 
 def overlap(call: Call, one: Items, other: Items) -> bool | None:

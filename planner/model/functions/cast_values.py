@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
-from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import cast
 
 from ..expressions.intervals import IntervalError, read_interval
@@ -34,7 +34,7 @@ from ..schemas.types import (
     same_type,
 )
 from ..text.literal_text import float_text, value_text
-from ..text.time_zones import zone
+from ..text.time_zones import fixed_offset, zone
 
 MICROS = 1_000_000
 DAY_MICROS = 86_400 * MICROS
@@ -101,7 +101,9 @@ def _cast(value: object, source: DataType, target: DataType, mode: str, time_zon
             unit = (*_UNITS[:3], 1)[target.end]
             return _whole_units(cast(int, value), unit) * unit
         case YearMonthIntervalType() if isinstance(source, YearMonthIntervalType):
-            return value if target.end == 1 else _no()
+            if target.end != 1:
+                raise NotFolded
+            return value
         case ArrayType(element_type=element) if isinstance(source, ArrayType):
             kind = source.element_type
 
@@ -109,19 +111,13 @@ def _cast(value: object, source: DataType, target: DataType, mode: str, time_zon
                 return None if inner is None else cast_value(inner, kind, element, mode, time_zone)
 
             return tuple(item(inner) for inner in cast("tuple[object, ...]", value))
-        case StructType() | MapType():
-            return _no()
         case _:
-            return _no()
+            raise NotFolded
 
 
 def _whole_units(amount: int, unit: int) -> int:
     """How many units an interval has, towards zero."""
     return abs(amount) // unit * (-1 if amount < 0 else 1)
-
-
-def _no() -> object:
-    raise NotFolded
 
 
 def _to_string(value: object, source: DataType, time_zone: str) -> str:
@@ -158,11 +154,7 @@ def _to_integral(value: object, source: DataType, target: IntegralType, mode: st
             whole = _whole_units(cast(int, value), _UNITS[end])
         case YearMonthIntervalType(end=end):
             whole = _whole_units(cast(int, value), 1 if end else 12)
-        case IntegralType():
-            whole = cast(int, value)
-            if mode == "LEGACY":
-                return wrap(whole, target.bits)
-        case DecimalType():
+        case IntegralType() | DecimalType():
             whole = int(cast(Decimal, value))
             if mode == "LEGACY":
                 return wrap(whole, target.bits)
@@ -243,8 +235,6 @@ def fit_decimal(number: Decimal, target: DecimalType) -> Decimal:
     if not number.is_finite():
         raise OverflowError(number)
     digits = len(number.as_tuple().digits) + abs(number.adjusted()) + target.scale + 2
-    from decimal import localcontext
-
     with localcontext() as context:
         context.prec = max(digits, 80)
         rounded = number.quantize(Decimal(1).scaleb(-target.scale), rounding=ROUND_HALF_UP)
@@ -258,7 +248,7 @@ def _to_date(value: object, source: DataType, time_zone: str) -> int:
         case StringType():
             return (_read_day(str(value)) - date(1970, 1, 1)).days
         case TimestampType():
-            return _local(cast(int, value), time_zone) // DAY_MICROS
+            return local_micros(cast(int, value), time_zone) // DAY_MICROS
         case TimestampNTZType():
             return cast(int, value) // DAY_MICROS
         case _:
@@ -275,7 +265,7 @@ def _to_timestamp_ntz(value: object, source: DataType, time_zone: str) -> int:
         case DateType():
             return cast(int, value) * DAY_MICROS
         case TimestampType():
-            return _local(cast(int, value), time_zone)
+            return local_micros(cast(int, value), time_zone)
         case _:
             raise NotFolded
 
@@ -285,7 +275,7 @@ def _to_timestamp(value: object, source: DataType, time_zone: str) -> int:
         case StringType():
             return read_timestamp(str(value), time_zone)
         case DateType():
-            return _utc(cast(int, value) * DAY_MICROS, time_zone)
+            return utc_micros(cast(int, value) * DAY_MICROS, time_zone)
         case IntegralType():
             return cast(int, value) * MICROS
         case DecimalType():
@@ -332,20 +322,10 @@ def read_timestamp(text: str, time_zone: str) -> int:
         hour, minute, second, fraction, zone_text = rest
         moment = moment.replace(hour=hour, minute=minute, second=second, microsecond=fraction)
     micros = (moment - datetime(1970, 1, 1)) // timedelta(microseconds=1)
-    return _utc(micros, zone_text or time_zone)
+    return utc_micros(micros, zone_text or time_zone)
 
 
-def _offset(time_zone: str) -> int | None:
-    if time_zone in ("UTC", "Z", "GMT", "UT", "Etc/UTC"):
-        return 0
-    found = re.fullmatch(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?", time_zone)
-    if found is None:
-        return None
-    seconds = int(found[2]) * 3600 + int(found[3] or 0) * 60 + int(found[4] or 0)
-    return seconds * MICROS * (-1 if found[1] == "-" else 1)
-
-
-def _zoned(micros: int, time_zone: str, shift: Callable[[datetime], timedelta | None]) -> int:
+def _zoned(micros: int, shift: Callable[[datetime], timedelta | None]) -> int:
     try:
         moment = datetime(1970, 1, 1) + timedelta(microseconds=micros)
         offset = shift(moment)
@@ -355,25 +335,19 @@ def _zoned(micros: int, time_zone: str, shift: Callable[[datetime], timedelta | 
     return offset // timedelta(microseconds=1)
 
 
-def _utc(local: int, time_zone: str) -> int:
+def utc_micros(local: int, time_zone: str) -> int:
     """Local microseconds as those of UTC."""
-    fixed = _offset(time_zone)
+    fixed = fixed_offset(time_zone)
     if fixed is not None:
-        return local - fixed
-    return local - _zoned(local, time_zone, lambda m: m.replace(tzinfo=zone(time_zone)).utcoffset())
+        return local - fixed * MICROS
+    return local - _zoned(local, lambda m: m.replace(tzinfo=zone(time_zone)).utcoffset())
 
 
-def _local(micros: int, time_zone: str) -> int:
+def local_micros(micros: int, time_zone: str) -> int:
     """Microseconds of UTC as local ones."""
-    fixed = _offset(time_zone)
+    fixed = fixed_offset(time_zone)
     if fixed is not None:
-        return micros + fixed
+        return micros + fixed * MICROS
     return micros + _zoned(
-        micros,
-        time_zone,
-        lambda m: m.replace(tzinfo=UTC).astimezone(zone(time_zone)).utcoffset(),
+        micros, lambda m: m.replace(tzinfo=UTC).astimezone(zone(time_zone)).utcoffset()
     )
-
-
-local_micros = _local
-utc_micros = _utc

@@ -19,13 +19,13 @@ from ..schemas.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    AnsiIntervalType,
     ArrayType,
     AtomicType,
     BinaryType,
     BooleanType,
     DataType,
-    DateType,
-    DayTimeIntervalType,
+    DatetimeType,
     DecimalType,
     FloatType,
     FractionalType,
@@ -36,9 +36,6 @@ from ..schemas.types import (
     StringType,
     StructField,
     StructType,
-    TimestampNTZType,
-    TimestampType,
-    YearMonthIntervalType,
     same_type,
 )
 from ..settings.conf import Conf
@@ -91,17 +88,17 @@ def tightest_common_type(left: DataType, right: DataType, conf: Conf) -> DataTyp
             widest = max(left, right, key=lambda t: NUMERIC_ORDER.index(type(t)))
             # A whole number and a float meet at double in ANSI mode, to keep its digits.
             return DOUBLE if conf.ansi and isinstance(widest, FloatType) else widest
-        case (
-            DateType() | TimestampType() | TimestampNTZType(),
-            DateType() | TimestampType() | TimestampNTZType(),
-        ):
+        case (DatetimeType(), DatetimeType()):
             return TIMESTAMP if TIMESTAMP in (left, right) else TIMESTAMP_NTZ
-        case (DayTimeIntervalType(), DayTimeIntervalType()):
-            return DayTimeIntervalType(min(left.start, right.start), max(left.end, right.end))
-        case (YearMonthIntervalType(), YearMonthIntervalType()):
-            return YearMonthIntervalType(min(left.start, right.start), max(left.end, right.end))
+        case (AnsiIntervalType(), AnsiIntervalType()) if type(left) is type(right):
+            return with_fields_of(left, right)
         case _:
             return _common_complex(left, right, lambda a, b: tightest_common_type(a, b, conf), conf)
+
+
+def with_fields_of(left: AnsiIntervalType, right: AnsiIntervalType) -> AnsiIntervalType:
+    """The interval type with the fields of two of its kind and all between them."""
+    return replace(left, start=min(left.start, right.start), end=max(left.end, right.end))
 
 
 def _common_complex(left: DataType, right: DataType, find: Finder, conf: Conf) -> DataType | None:
@@ -185,9 +182,9 @@ def ansi_string_promotion(left: DataType, right: DataType) -> DataType | None:
             return LONG
         case (StringType(), FractionalType()) | (FractionalType(), StringType()):
             return DOUBLE
-        case (StringType(), DayTimeIntervalType() | YearMonthIntervalType()):
+        case (StringType(), AnsiIntervalType()):
             return None
-        case (DayTimeIntervalType() | YearMonthIntervalType(), StringType()):
+        case (AnsiIntervalType(), StringType()):
             return None
         case (StringType(), AtomicType()):
             return right

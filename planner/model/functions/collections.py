@@ -6,22 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import AnalysisError
-from ..expressions.core import Call, Expression, lit
+from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, lit
 from ..ids import fresh_id
 from ..registry import FunctionSpec, Show, null_if_any, register
-from ..schemas.types import (
-    BOOLEAN,
-    INT,
-    LONG,
-    NULL,
-    STRING,
-    ArrayType,
-    DataType,
-    NullType,
-)
+from ..schemas.types import BOOLEAN, INT, LONG, NULL, STRING, ArrayType, DataType, NullType
 from ..settings.conf import Conf
 from ..text.quoting import in_quotes, to_sql_id, to_sql_type
 from ..text.text import pretty
+from ..tree import replace
 from . import array_values as values
 from .coercion import (
     cast_to,
@@ -31,25 +23,24 @@ from .coercion import (
     wider_without_strings,
 )
 from .inputs import parameter
-from .mismatch import (
-    require_count,
-    require_orderable,
-    type_mismatch,
-    unexpected_type,
-    wrong_argument_count,
-)
+from .mismatch import require_count, require_orderable, type_mismatch, unexpected_type
 from .operator_values import is_in
-from .shapes import always_null, check_types, like_call, named, replaced, scalar, with_arguments
+from .shapes import (
+    always_null,
+    check_types,
+    each,
+    like_call,
+    named,
+    replaced,
+    scalar,
+    with_arguments,
+)
 
 
 def element_of(expression: Expression) -> DataType:
     """The element type of an array, NULL for anything else."""
     kind = expression.data_type
     return kind.element_type if isinstance(kind, ArrayType) else NULL
-
-
-def _first_element(call: Call) -> DataType:
-    return element_of(call.arguments[0])
 
 
 def _bad_element(call: Call, array: DataType, element: DataType) -> AnalysisError:
@@ -85,16 +76,12 @@ def _with_element(
         common = wider_without_strings(kind.element_type, element.data_type, conf)
         if common is None:
             raise _bad_element(call, kind, element.data_type)
-        array = cast_unless_same(array, ArrayType(common, kind.contains_null), conf)
-        return _over(call, position, array, cast_unless_same(element, common, conf))
+        arguments = list(call.arguments)
+        arguments[0] = cast_unless_same(array, ArrayType(common, kind.contains_null), conf)
+        arguments[position] = cast_unless_same(element, common, conf)
+        return with_arguments(call, arguments)
 
     return check
-
-
-def _over(call: Call, position: int, array: Expression, element: Expression) -> Call:
-    arguments = list(call.arguments)
-    arguments[0], arguments[position] = array, element
-    return with_arguments(call, arguments)
 
 
 def _grown(call: Call) -> DataType:
@@ -138,8 +125,7 @@ def null_or_holds_null(call: Call) -> bool:
 
 
 def _array_join(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) not in (2, 3):
-        raise wrong_argument_count("array_join", "[2, 3]", len(call.arguments))
+    require_count(call, 2, 3)
     array, *texts = call.arguments
     kind = array.data_type
     if isinstance(kind, ArrayType) and kind.element_type != STRING:
@@ -155,14 +141,7 @@ def _ordered(call: Call, conf: Conf) -> Expression:
     return call
 
 
-def _insert(call: Call, place: int) -> Expression:
-    array, element = call.arguments
-    return like_call(call, "array_insert", array, lit(place), element)
-
-
 def _compact(call: Call) -> Expression:
-    from ..expressions.core import LambdaFunction, LambdaVariable
-
     array = call.arguments[0]
     kind = array.data_type
     nulls = kind.contains_null if isinstance(kind, ArrayType) else True
@@ -172,14 +151,6 @@ def _compact(call: Call) -> Expression:
     body = like_call(call, "isnotnull", variable)
     kept = LambdaFunction(body=body, parameters=(variable,))
     return like_call(call, "knownnotcontainsnull", like_call(call, "filter", array, kept))
-
-
-def _without_nulls(call: Call) -> DataType:
-    return ArrayType(element_of(call.arguments[0]), False)
-
-
-def _size(call: Call) -> Expression:
-    return like_call(call, "size", *call.arguments, options=("null",))
 
 
 def _size_of_null(call: Call) -> bool:
@@ -209,139 +180,145 @@ def _size_value(call: Call, value: object) -> object:
 
 def _get(call: Call) -> Expression:
     # Null beyond the end in every mode.
-    from dataclasses import replace
-
     return replace(like_call(call, "get_array_item", *call.arguments), ansi=False)
 
 
-def _set_operation(name: str, evaluate: Callable[..., object], **fields: Any) -> FunctionSpec:
-    return scalar(name, "array, array", merged, check=_two_arrays, evaluate=evaluate, **fields)
+def _inserted_at(place: int) -> Callable[[Call], Expression]:
+    """An element put at the beginning of an array, or at its end."""
 
+    def replacement(call: Call) -> Expression:
+        array, element = call.arguments
+        return like_call(call, "array_insert", array, lit(place), element)
 
-def _inserted_at(name: str, place: int) -> FunctionSpec:
-    """A function that puts an element at the beginning of an array, or at its end."""
-    return scalar(
-        name,
-        "array, any",
-        _grown,
-        check=_with_element(),
-        nullable=lambda call: call.arguments[0].nullable,
-        replacement=lambda call: _insert(call, place),
-        constant_text="data",
-    )
+    return replacement
 
 
 def _extreme(name: str, choose: Callable[..., Any]) -> FunctionSpec:
     return scalar(
         name,
         "array",
-        _first_element,
+        lambda call: element_of(call.arguments[0]),
         then=_ordered,
         nullable=always_null,
         evaluate=values.extreme_item(choose),
-        reads_clock="never",
     )
 
 
 def _nullable_elements(call: Call) -> bool:
     kind = call.arguments[0].data_type
-    inner = kind.contains_null if isinstance(kind, ArrayType) else True
-    return null_if_any(call) or inner
+    return null_if_any(call) or not isinstance(kind, ArrayType) or kind.contains_null
 
 
 register(
-    *named(
-        scalar(
-            "size",
-            "array|map",
-            INT,
-            text=_size_text,
-            sql=_size_sql,
-            nullable=lambda call: not _size_of_null(call) and null_if_any(call),
-            evaluate=_size_value,
-            ansi_free=True,
-            reads_clock="never",
+    *each(
+        *named(
+            scalar(
+                "size",
+                "array|map",
+                INT,
+                text=_size_text,
+                sql=_size_sql,
+                nullable=lambda call: not _size_of_null(call) and null_if_any(call),
+                evaluate=_size_value,
+                ansi_free=True,
+            ),
+            "cardinality",
         ),
-        "cardinality",
-    ),
-    replaced("array_size", "array", _size),
-    scalar(
-        "array_contains",
-        "array, any",
-        BOOLEAN,
-        check=_with_element(),
-        nullable=_nullable_elements,
-        null_intolerant=True,
-        evaluate=_contained,
+        scalar(
+            "array_contains",
+            "array, any",
+            BOOLEAN,
+            check=_with_element(),
+            nullable=_nullable_elements,
+            null_intolerant=True,
+            evaluate=_contained,
+            constant_text="data",
+        ),
+        scalar("array_distinct", "array", 0, evaluate=values.distinct_value),
+        _extreme("array_max", max),
+        _extreme("array_min", min),
+        scalar(
+            "sort_array", "array, [boolean=true]", 0, then=_ordered, evaluate=values.sorted_value
+        ),
         reads_clock="never",
+    ),
+    *each(
+        scalar(
+            "array_position", "array, any", LONG, check=_with_element(), evaluate=values.position
+        ),
+        scalar(
+            "array_remove", "array, any", 0, check=_with_element(), evaluate=values.removed_value
+        ),
+        *(
+            scalar(
+                name,
+                "array, any",
+                _grown,
+                check=_with_element(),
+                nullable=lambda call: call.arguments[0].nullable,
+                replacement=_inserted_at(place),
+            )
+            for name, place in (("array_append", -1), ("array_prepend", 1))
+        ),
+        scalar(
+            "array_insert",
+            "array, int, any",
+            _grown,
+            check=_with_element(2, extra=("int",)),
+            text="array_insert({args}, false)",
+            nullable=lambda call: call.arguments[0].nullable or call.arguments[1].nullable,
+            null_intolerant=False,
+            evaluate=values.inserted,
+        ),
+        scalar(
+            "array_join",
+            "array, string, [string]",
+            STRING,
+            check=_array_join,
+            text="array_join({0}, {1}, {option2})",
+            null_intolerant=False,
+            evaluate=values.joined_items,
+            costly=True,
+        ),
+        scalar(
+            "array_repeat",
+            "any, !int",
+            lambda call: ArrayType(call.arguments[0].data_type, call.arguments[0].nullable),
+            nullable=lambda call: call.arguments[1].nullable,
+            evaluate=values.repeated_value,
+            null_intolerant=False,
+        ),
         constant_text="data",
     ),
-    scalar(
-        "array_position",
-        "array, any",
-        LONG,
-        check=_with_element(),
-        evaluate=values.position,
-        constant_text="data",
-    ),
-    scalar(
-        "array_remove",
-        "array, any",
-        0,
-        check=_with_element(),
-        evaluate=values.removed_value,
-        constant_text="data",
-    ),
-    _inserted_at("array_append", -1),
-    _inserted_at("array_prepend", 1),
-    scalar(
-        "array_insert",
-        "array, int, any",
-        _grown,
-        check=_with_element(2, extra=("int",)),
-        text="array_insert({args}, false)",
-        nullable=lambda call: call.arguments[0].nullable or call.arguments[1].nullable,
-        null_intolerant=False,
-        evaluate=values.inserted,
-        constant_text="data",
-    ),
-    scalar("array_distinct", "array", 0, evaluate=values.distinct_value, reads_clock="never"),
-    _set_operation("array_union", values.union_value, treats_alike=True),
-    _set_operation("array_intersect", values.common),
-    _set_operation("array_except", values.without),
-    scalar(
-        "arrays_overlap",
-        "array, array",
-        BOOLEAN,
+    *each(
+        scalar(
+            "array_union", "array, array", merged, evaluate=values.union_value, treats_alike=True
+        ),
+        scalar("array_intersect", "array, array", merged, evaluate=values.common),
+        scalar("array_except", "array, array", merged, evaluate=values.without),
+        scalar(
+            "arrays_overlap",
+            "array, array",
+            BOOLEAN,
+            nullable=_nullable_elements,
+            null_intolerant=True,
+            evaluate=values.overlap,
+        ),
         check=_two_arrays,
-        nullable=_nullable_elements,
-        null_intolerant=True,
-        evaluate=values.overlap,
     ),
-    scalar(
-        "array_join",
-        "array, string, [string]",
-        STRING,
-        check=_array_join,
-        text="array_join({0}, {1}, {option2})",
-        null_intolerant=False,
-        evaluate=values.joined_items,
-        costly=True,
-        constant_text="data",
-    ),
-    _extreme("array_max", max),
-    _extreme("array_min", min),
-    scalar(
-        "array_repeat",
-        "any, !int",
-        lambda call: ArrayType(call.arguments[0].data_type, call.arguments[0].nullable),
-        nullable=lambda call: call.arguments[1].nullable,
-        evaluate=values.repeated_value,
-        null_intolerant=False,
-        constant_text="data",
+    replaced(
+        "array_size",
+        "array",
+        lambda call: like_call(call, "size", *call.arguments, options=("null",)),
     ),
     replaced("array_compact", "array", _compact),
-    scalar("knownnotcontainsnull", "array", _without_nulls, sql="{0}", tagging=True),
+    scalar(
+        "knownnotcontainsnull",
+        "array",
+        lambda call: ArrayType(element_of(call.arguments[0]), False),
+        sql="{0}",
+        tagging=True,
+    ),
     scalar(
         "flatten",
         "array<array>",
@@ -351,14 +328,6 @@ register(
         evaluate=values.flat_value,
     ),
     scalar("slice", "array, int, int", 0, evaluate=values.slice_value),
-    scalar(
-        "sort_array",
-        "array, [boolean=true]",
-        0,
-        then=_ordered,
-        evaluate=values.sorted_value,
-        reads_clock="never",
-    ),
     scalar("shuffle", "array", 0, deterministic=False, null_intolerant=False),
     replaced("get", "array, int", _get, sql="get({args})"),
 )

@@ -12,10 +12,10 @@ from ..schemas.types import (
     DOUBLE,
     LONG,
     STRING,
+    AnsiIntervalType,
     ArrayType,
     BooleanType,
     DataType,
-    DayTimeIntervalType,
     DecimalType,
     IntegralType,
     MapType,
@@ -23,20 +23,18 @@ from ..schemas.types import (
     NumericType,
     StringType,
     StructType,
-    YearMonthIntervalType,
     same_shape,
 )
 from ..settings.conf import Conf
-from ..tree import replace
 from . import coercion
 from . import operator_values as values
 from .coercion import cast_to, tightest_common_type, wider_decimal
 from .mismatch import binary_diff_types, require_count, require_orderable
 from .operands import infix, promote, with_decimals
-from .shapes import never_null, resolve, with_arguments
+from .shapes import like_call, never_null, resolve, with_arguments
 
 # What no string is compared with, outside ANSI.
-_NO_TEXT = ArrayType | MapType | StructType | DayTimeIntervalType | YearMonthIntervalType
+_NO_TEXT = ArrayType | MapType | StructType | AnsiIntervalType
 
 
 def coerce_comparison(call: Call, conf: Conf) -> Expression:
@@ -61,9 +59,7 @@ def coerce_comparison(call: Call, conf: Conf) -> Expression:
     if left.data_type != right.data_type:
         common = tightest_common_type(left.data_type, right.data_type, conf)
         if common is not None:
-            typed = with_arguments(
-                typed, (cast_to(left, common, conf), cast_to(right, common, conf))
-            )
+            typed = with_arguments(typed, [cast_to(a, common, conf) for a in typed.arguments])
     left, right = typed.arguments
     if not same_shape(left.data_type, right.data_type):
         raise binary_diff_types(typed)
@@ -83,20 +79,15 @@ def _boolean_and_number(call: Call, conf: Conf) -> Expression | None:
             cast = coercion.implicit(boolean, number.data_type, conf)
             sides = [cast if side is boolean else side for side in call.arguments]
             return with_arguments(call, sides)
-        test = boolean if constant == 1 else _call(call, "not", boolean)
+        test = boolean if constant == 1 else like_call(call, "not", boolean)
         if call.name == "=":
             return test
-        return _call(call, "and", _call(call, "isnotnull", boolean), test)
+        return like_call(call, "and", like_call(call, "isnotnull", boolean), test)
     return None
 
 
-def _call(like: Call, name: str, *arguments: Expression) -> Call:
-    return replace(like, name=name, arguments=arguments)
-
-
 def _promote_strings(call: Call, conf: Conf) -> Call:
-    left, right = call.arguments
-    a, b = left.data_type, right.data_type
+    a, b = (argument.data_type for argument in call.arguments)
     if a == b or not (isinstance(a, StringType) or isinstance(b, StringType)):
         return call
     other = b if isinstance(a, StringType) else a
@@ -113,19 +104,15 @@ def _promote_strings(call: Call, conf: Conf) -> Call:
         target = other
     if target is None:
         return call
-    return with_arguments(call, (promote(left, target, conf), promote(right, target, conf)))
+    return with_arguments(call, [promote(a, target, conf) for a in call.arguments])
 
 
 def _compare_decimals(call: Call, conf: Conf) -> Call:
-    left, right = call.arguments
-    a, b = left.data_type, right.data_type
+    a, b = (argument.data_type for argument in call.arguments)
     if isinstance(a, DecimalType) and isinstance(b, DecimalType) and a != b:
         common = wider_decimal(a, b)
-        return with_arguments(call, (cast_to(left, common, conf), cast_to(right, common, conf)))
+        return with_arguments(call, [cast_to(a, common, conf) for a in call.arguments])
     return call
-
-
-_FLOOR = {"<=", ">"}
 
 
 def _against_decimal_constant(call: Call) -> Call | Literal:
@@ -143,7 +130,7 @@ def _against_decimal_constant(call: Call) -> Call | Literal:
             return TRUE if name in (">", ">=") else FALSE
         if value > 2**63 - 1:
             return FALSE if name in (">", ">=") else TRUE
-        whole = math.floor(value) if name in _FLOOR else math.ceil(value)
+        whole = math.floor(value) if name in ("<=", ">") else math.ceil(value)
         rounded = Literal(value=whole, type_=LONG)
         sides = (number, rounded) if position == 0 else (rounded, number)
         return with_arguments(call, sides)

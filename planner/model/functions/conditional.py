@@ -1,27 +1,28 @@
-"""if, coalesce, nvl, nullif, greatest, least and the like."""
+"""if, coalesce, nvl, nullif, greatest, least and the like; raise_error and assert_true."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from ..expressions.core import Call, Expression, Literal
-from ..registry import FunctionSpec, Show, register
+from ..expressions.core import NULL_LITERAL, Call, Expression, Literal, lit
+from ..registry import FunctionSpec, register
 from ..schemas.types import (
     BOOLEAN,
     DOUBLE,
+    NULL,
+    STRING,
     BooleanType,
-    DataType,
     FloatType,
     NullType,
     NumericType,
     StringType,
 )
 from ..settings.conf import Conf
-from ..text.quoting import to_sql_id
+from ..text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
-from .coercion import cast_to, coerce_to_common, merge_types
+from .build import null
+from .coercion import cast_to, cast_unless_same, coerce_to_common, merge_types
 from .collections import merged
 from .math_values import unless_nan
 from .mismatch import (
@@ -29,23 +30,28 @@ from .mismatch import (
     require_count,
     require_orderable,
     type_mismatch,
+    type_names,
     unexpected_type,
     wrong_argument_count,
 )
 from .operator_values import extreme
 from .shapes import (
+    always_null,
     check_types,
     common_reference,
+    conf_of,
+    each,
+    first_type,
+    like_call,
     named,
     never_null,
+    replaced,
+    resolve,
     resolve_like,
     scalar,
+    template,
     with_arguments,
 )
-
-
-def _count(call: Call, expected: int) -> None:
-    require_count(call, expected)
 
 
 def as_condition(call: Call, position: int, conf: Conf) -> Expression:
@@ -63,21 +69,15 @@ def as_condition(call: Call, position: int, conf: Conf) -> Expression:
 
 
 def _check_if(call: Call, conf: Conf) -> Expression:
-    _count(call, 3)
+    require_count(call, 3)
     values = coerce_to_common(call.arguments[1:], conf)
     condition = as_condition(call, 0, conf)
     if values is None:
-        raise _if_types(call)
+        names = type_names([a.data_type for a in call.arguments[1:]])
+        raise type_mismatch(
+            "DATA_DIFF_TYPES", pretty(call), call, functionName=to_sql_id("if"), dataType=names
+        )
     return with_arguments(call, (condition, *values))
-
-
-def _if_types(call: Call) -> Exception:
-    from .mismatch import type_names
-
-    names = type_names([a.data_type for a in call.arguments[1:]])
-    return type_mismatch(
-        "DATA_DIFF_TYPES", pretty(call), call, functionName=to_sql_id("if"), dataType=names
-    )
 
 
 def _same_types(
@@ -102,41 +102,6 @@ def _all_nullable(call: Call) -> bool:
     return all(a.nullable for a in call.arguments)
 
 
-def _branches(call: Call) -> DataType:
-    return merge_types([a.data_type for a in call.arguments[1:]])
-
-
-def _branch_nullable(call: Call) -> bool:
-    return any(a.nullable for a in call.arguments[1:])
-
-
-def _replaced(
-    name: str,
-    count: int,
-    build: Callable[[Call], Expression],
-    **fields: Any,
-) -> FunctionSpec:
-    """A function that stands for another expression: its type and nullability are that one's."""
-
-    def check(call: Call, conf: Conf) -> Expression:
-        _count(call, count)
-        build(call)
-        return call
-
-    return FunctionSpec(
-        name=name,
-        data_type=lambda call: build(call).data_type,
-        nullable=lambda call: build(call).nullable,
-        check=check,
-        replacement=build,
-        **fields,
-    )
-
-
-def _nvl(call: Call) -> Expression:
-    return resolve_like(call, "coalesce", *call.arguments)
-
-
 def _nvl2(call: Call) -> Expression:
     test, value, other = call.arguments
     return resolve_like(call, "if", resolve_like(call, "isnotnull", test), value, other)
@@ -144,39 +109,26 @@ def _nvl2(call: Call) -> Expression:
 
 def _nullif(call: Call) -> Expression:
     left, right = call.arguments
-    null = Literal(value=None, type_=left.data_type)
-    return resolve_like(call, "if", resolve_like(call, "=", left, right), null, left)
+    equal = resolve_like(call, "=", left, right)
+    return resolve_like(call, "if", equal, null(left.data_type), left)
 
 
 def _check_nullif(call: Call, conf: Conf) -> Expression:
-    _count(call, 2)
+    require_count(call, 2)
     # Spark compares a reference to the value, which stands in its messages.
     left, right = call.arguments
     resolve_like(call, "=", common_reference(left), right)
     return call
 
 
-def _zeroifnull(call: Call) -> Expression:
-    from ..expressions.core import lit
-
-    return resolve_like(call, "coalesce", call.arguments[0], lit(0))
-
-
 def _nullifzero(call: Call) -> Expression:
-    from ..expressions.core import lit
-
-    value = call.arguments[0]
-    null = Literal(value=None, type_=value.data_type)
-    return resolve_like(call, "if", resolve_like(call, "=", value, lit(0)), null, value)
-
-
-def _if_text(call: Call, show: Show) -> str:
-    condition, yes, no = (show(argument) for argument in call.arguments)
-    return f"if ({condition}) {yes} else {no}"
+    (value,) = call.arguments
+    zero = resolve_like(call, "=", value, lit(0))
+    return resolve_like(call, "if", zero, null(value.data_type), value)
 
 
 def _check_nanvl(call: Call, conf: Conf) -> Expression:
-    _count(call, 2)
+    require_count(call, 2)
     left, right = call.arguments
     if isinstance(right.data_type, NullType) and isinstance(left.data_type, FloatType):
         return with_arguments(call, [left, cast_to(right, left.data_type, conf)])
@@ -190,34 +142,91 @@ def _as_double(expression: Expression, conf: Conf) -> Expression:
     return cast_to(expression, DOUBLE, conf) if number else expression
 
 
+# ------------------------------------------------------------------------- rows that fail
+
+_ERROR_CLASS = lit("USER_RAISED_EXCEPTION")
+
+
+def _raised(message: Expression, conf: Conf) -> Call:
+    values = resolve("map", (lit("errorMessage"), cast_unless_same(message, STRING, conf)), conf)
+    return Call(name="raise_error", arguments=(_ERROR_CLASS, values))
+
+
+def _check_raise(call: Call, conf: Conf) -> Expression:
+    match call.arguments:
+        case (message,):
+            return _raised(message, conf)
+        case (_, _):
+            return call
+    raise wrong_argument_count("raise_error", "[1, 2]", len(call.arguments))
+
+
+def _check_assert(call: Call, conf: Conf) -> Expression:
+    match call.arguments:
+        case (condition,):
+            message: Expression = lit(f"'{pretty(condition)}' is not true!")
+        case (condition, message):
+            pass
+        case _:
+            raise wrong_argument_count("assert_true", "[1, 2]", len(call.arguments))
+    if not isinstance(condition.data_type, BooleanType | NullType):
+        shown = f"map(errorMessage, {pretty(message)})"
+        raise type_mismatch(
+            "UNEXPECTED_INPUT_TYPE",
+            f"(IF({pretty(condition)}, NULL, raise_error({_ERROR_CLASS.value}, {shown})))",
+            call,
+            paramIndex="first",
+            requiredType='"BOOLEAN"',
+            inputSql=to_sql_expr(condition),
+            inputType=to_sql_type(condition.data_type),
+        )
+    return like_call(call, "assert_true", as_condition(call, 0, conf), message)
+
+
+def _asserted(call: Call) -> Expression:
+    condition, message = call.arguments
+    return like_call(call, "if", condition, NULL_LITERAL, _raised(message, conf_of(call)))
+
+
 register(
-    FunctionSpec(
-        name="if",
-        data_type=_branches,
-        nullable=_branch_nullable,
-        check=_check_if,
-        conditional=True,
-        evaluate=lambda call, test, yes, no: yes() if test() else no(),
-        text=_if_text,
-        pretty=lambda call, show: f"(IF({', '.join(show(a) for a in call.arguments)}))",
-        sql=lambda call, show: f"if({', '.join(show(a) for a in call.arguments)})",
-        ansi_free=True,
+    *each(
+        *each(
+            FunctionSpec(
+                name="if",
+                data_type=lambda call: merge_types([a.data_type for a in call.arguments[1:]]),
+                nullable=lambda call: any(a.nullable for a in call.arguments[1:]),
+                check=_check_if,
+                evaluate=lambda call, test, yes, no: yes() if test() else no(),
+                text=template("if ({0}) {1} else {2}"),
+                pretty=template("(IF({args}))"),
+                sql=template("if({args})"),
+            ),
+            FunctionSpec(
+                name="coalesce",
+                data_type=merged,
+                nullable=_all_nullable,
+                check=_same_types(1),
+                evaluate=lambda call, *values: next(
+                    (v for f in values if (v := f()) is not None), None
+                ),
+            ),
+            conditional=True,
+            ansi_free=True,
+            treats_alike=True,
+        ),
+        *named(
+            replaced(
+                "nvl",
+                "any, any",
+                lambda call: resolve_like(call, "coalesce", *call.arguments),
+                treats_alike=True,
+            ),
+            "ifnull",
+        ),
+        replaced("nvl2", "any, any, any", _nvl2),
+        replace(replaced("nullif", "any, any", _nullif), check=_check_nullif),
         reads_clock="never",
         short_circuits=True,
-        treats_alike=True,
-        constant_text="data",
-    ),
-    FunctionSpec(
-        name="coalesce",
-        data_type=merged,
-        nullable=_all_nullable,
-        check=_same_types(1),
-        conditional=True,
-        evaluate=lambda call, *values: next((v for f in values if (v := f()) is not None), None),
-        ansi_free=True,
-        reads_clock="never",
-        short_circuits=True,
-        treats_alike=True,
         constant_text="data",
     ),
     *(
@@ -236,46 +245,45 @@ register(
         )
         for name, sign in (("greatest", 1), ("least", -1))
     ),
-    *named(
-        _replaced(
-            "nvl",
-            2,
-            _nvl,
-            reads_clock="never",
-            short_circuits=True,
-            treats_alike=True,
-            constant_text="data",
-        ),
-        "ifnull",
+    replaced(
+        "zeroifnull", "any", lambda call: resolve_like(call, "coalesce", *call.arguments, lit(0))
     ),
-    _replaced("nvl2", 3, _nvl2, reads_clock="never", short_circuits=True, constant_text="data"),
-    replace(
-        _replaced(
-            "nullif", 2, _nullif, reads_clock="never", short_circuits=True, constant_text="data"
-        ),
-        check=_check_nullif,
-    ),
-    _replaced("zeroifnull", 1, _zeroifnull),
-    _replaced("nullifzero", 1, _nullifzero),
+    replaced("nullifzero", "any", _nullifzero),
     FunctionSpec(
         name="nanvl",
-        data_type=lambda call: call.arguments[0].data_type,
+        data_type=first_type,
         check=_check_nanvl,
         conditional=True,
         evaluate=unless_nan,
         short_circuits=True,
     ),
     # What the planner itself puts around expressions.
-    scalar(
-        "knownnullable",
-        "any",
-        0,
-        nullable=lambda call: True,
-        sql="{0}",
-        ansi_free=True,
+    *each(
+        scalar(
+            "knownnullable", "any", 0, nullable=always_null, null_intolerant=False, ansi_free=True
+        ),
+        scalar("knownnotnull", "any", 0, nullable=never_null),
+        scalar("knownfloatingpointnormalized", "any", 0),
+        sql=template("{0}"),
         tagging=True,
     ),
-    scalar("knownnotnull", "any", 0, nullable=never_null, sql="{0}", tagging=True),
-    scalar("knownfloatingpointnormalized", "any", 0, sql="{0}", tagging=True),
     scalar("normalizenanandzero", "double|float", 0, sql="{0}"),
+    # Rows that fail a query.
+    FunctionSpec(
+        name="raise_error",
+        data_type=lambda call: NULL,
+        nullable=always_null,
+        check=_check_raise,
+        text=template("raise_error({args}, NullType)"),
+        sql=template("raise_error(element_at({1}, 'errorMessage'))"),
+        constant=False,
+    ),
+    FunctionSpec(
+        name="assert_true",
+        data_type=lambda call: NULL,
+        nullable=always_null,
+        check=_check_assert,
+        replacement=_asserted,
+        reads_clock="never",
+    ),
 )

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ..expressions.core import Call, Expression
-from ..registry import FunctionSpec, register
+from ..registry import register
 from ..schemas.types import (
     CALENDAR_INTERVAL,
     DATE,
     DOUBLE,
     INT,
     TIMESTAMP,
+    AnsiIntervalType,
+    AnyTimestampType,
     CalendarIntervalType,
     DataType,
+    DatetimeType,
     DateType,
     DayTimeIntervalType,
     NullType,
     StringType,
-    TimestampNTZType,
-    TimestampType,
     YearMonthIntervalType,
 )
 from ..settings.conf import Conf
@@ -30,19 +30,13 @@ from . import operator_values as values
 from .coercion import cast_to
 from .mismatch import unexpected_type
 from .operands import strings_as_doubles
-from .shapes import Result, conf_of, resolve, scalar
+from .shapes import Result, conf_of, each, resolve, scalar, template
 
 _TIMES = (
     '("(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)" or '
     '"(TIMESTAMP_LTZ(P) OR TIMESTAMP_NTZ(P) WITH P IN [7, 9])")'
 )
-
-
 _DAY = DayTimeIntervalType(0, 0)
-
-
-def _to_timestamp(expression: Expression, conf: Conf) -> Expression:
-    return cast_to(expression, TIMESTAMP, conf)
 
 
 def _call(like: Call, name: str, *arguments: Expression) -> Call:
@@ -54,42 +48,31 @@ def _negated(call: Call, expression: Expression) -> Call:
 
 
 def add_datetime(call: Call, conf: Conf) -> Expression | None:
+    """What `+` is where one side is a date or a time; None where neither is."""
     left, right = call.arguments
-    match left.data_type, right.data_type:
+    return _later(call, left, right, conf) or _later(call, right, left, conf)
+
+
+def _later(call: Call, time: Expression, by: Expression, conf: Conf) -> Expression | None:
+    match time.data_type, by.data_type:
         case (DateType(), DayTimeIntervalType() as interval):
-            return _date_plus(call, left, right, interval, conf)
-        case (DayTimeIntervalType() as interval, DateType()):
-            return _date_plus(call, right, left, interval, conf)
+            return _date_plus(call, time, by, interval, conf)
         case (DateType(), YearMonthIntervalType()):
-            return _call(call, "date_add_ym_interval", left, right)
-        case (YearMonthIntervalType(), DateType()):
-            return _call(call, "date_add_ym_interval", right, left)
-        case (TimestampType() | TimestampNTZType(), YearMonthIntervalType()):
-            return _call(call, "timestamp_add_ym_interval", left, right)
-        case (YearMonthIntervalType(), TimestampType() | TimestampNTZType()):
-            return _call(call, "timestamp_add_ym_interval", right, left)
+            return _call(call, "date_add_ym_interval", time, by)
+        case (AnyTimestampType(), YearMonthIntervalType()):
+            return _call(call, "timestamp_add_ym_interval", time, by)
+        case (DateType(), CalendarIntervalType()):
+            return _call(call, "date_add_interval", time, by)
         case (CalendarIntervalType(), CalendarIntervalType()):
             return None
-        case (DayTimeIntervalType(), DayTimeIntervalType()):
-            return None
-        case (DateType(), CalendarIntervalType()):
-            return _call(call, "date_add_interval", left, right)
-        case (CalendarIntervalType(), DateType()):
-            return _call(call, "date_add_interval", right, left)
-        case (NullType(), DayTimeIntervalType()) | (DayTimeIntervalType(), NullType()):
+        case (DayTimeIntervalType() | NullType(), DayTimeIntervalType()):
             return None
         case (_, CalendarIntervalType() | DayTimeIntervalType()):
-            return _time_plus(call, left, right, conf)
-        case (CalendarIntervalType() | DayTimeIntervalType(), _):
-            return _time_plus(call, right, left, conf)
-        case (YearMonthIntervalType(), _) | (_, YearMonthIntervalType()):
-            return None
-        case (DateType(), StringType()) | (StringType(), DateType()):
+            return _time_plus(call, time, by, conf)
+        case (DateType(), StringType()):
             return None
         case (DateType(), _):
-            return resolve("date_add", (left, right), conf)
-        case (_, DateType()):
-            return resolve("date_add", (right, left), conf)
+            return resolve("date_add", (time, by), conf)
         case _:
             return None
 
@@ -99,16 +82,16 @@ def _date_plus(
 ) -> Expression:
     if kind == _DAY:
         return _call(call, "date_add", date, _call(call, "extractansiintervaldays", interval))
-    return _call(call, "timestamp_add_interval", _to_timestamp(date, conf), interval)
+    return _call(call, "timestamp_add_interval", cast_to(date, TIMESTAMP, conf), interval)
 
 
 def _time_plus(call: Call, time: Expression, interval: Expression, conf: Conf) -> Expression:
     if isinstance(time.data_type, StringType | NullType):
         target = time.data_type
-        moved = _call(call, "timestamp_add_interval", _to_timestamp(time, conf), interval)
+        moved = _call(call, "timestamp_add_interval", cast_to(time, TIMESTAMP, conf), interval)
         return coercion.implicit(moved, target, conf)
     moved = _call(call, "timestamp_add_interval", time, interval)
-    if not isinstance(time.data_type, TimestampType | TimestampNTZType):
+    if not isinstance(time.data_type, AnyTimestampType):
         raise unexpected_type(moved, 0, _TIMES)
     return coercion.implicit(moved, time.data_type, conf)
 
@@ -119,16 +102,15 @@ def subtract_datetime(call: Call, conf: Conf) -> Expression | None:
         case (DateType(), DayTimeIntervalType() as interval) if interval == _DAY:
             days = _call(call, "extractansiintervaldays", right)
             return _call(call, "date_add", left, _negated(call, days))
-        case (
-            DateType() | TimestampType() | TimestampNTZType(),
-            DayTimeIntervalType() | YearMonthIntervalType() | CalendarIntervalType(),
-        ):
+        case (DatetimeType(), AnsiIntervalType() | CalendarIntervalType()):
             return _datetime_sub(call, left, right, conf)
         case (CalendarIntervalType(), _) | (DayTimeIntervalType(), _):
             return None
         case (StringType(), DayTimeIntervalType() | CalendarIntervalType()):
             return coercion.implicit(
-                _call(call, "datetime_sub", _to_timestamp(left, conf), right), left.data_type, conf
+                _call(call, "datetime_sub", cast_to(left, TIMESTAMP, conf), right),
+                left.data_type,
+                conf,
             )
         case (NullType(), DayTimeIntervalType() | CalendarIntervalType()):
             return None
@@ -137,7 +119,7 @@ def subtract_datetime(call: Call, conf: Conf) -> Expression | None:
             raise unexpected_type(moved, 0, _TIMES)
         case (YearMonthIntervalType(), _) | (_, YearMonthIntervalType()):
             return None
-        case (TimestampType() | TimestampNTZType(), _) | (_, TimestampType() | TimestampNTZType()):
+        case (AnyTimestampType(), _) | (_, AnyTimestampType()):
             return _subtract_times(call, conf)
         case (DateType(), StringType()) if not conf.ansi:
             doubles = strings_as_doubles(call, conf).arguments
@@ -145,8 +127,7 @@ def subtract_datetime(call: Call, conf: Conf) -> Expression | None:
         case (_, DateType()):
             return _call(call, "subtract_dates", *(cast_to(s, DATE, conf) for s in call.arguments))
         case (DateType(), StringType()):
-            dates = (left, cast_to(right, DATE, conf))
-            return _call(call, "subtract_dates", *dates)
+            return _call(call, "subtract_dates", left, cast_to(right, DATE, conf))
         case (DateType(), _):
             return resolve("date_sub", (left, right), conf)
         case _:
@@ -168,17 +149,17 @@ def _subtract_times(call: Call, conf: Conf) -> Expression:
         if isinstance(side.data_type, StringType) and not conf.ansi:
             raise unexpected_type(call, position, _TIMES)
         if isinstance(side.data_type, DateType | StringType | NullType):
-            side = _to_timestamp(side, conf)
+            side = cast_to(side, TIMESTAMP, conf)
         sides.append(side)
     for position, side in enumerate(sides):
-        if not isinstance(side.data_type, TimestampType | TimestampNTZType):
+        if not isinstance(side.data_type, AnyTimestampType):
             raise unexpected_type(call, position, _TIMES)
     if sides[0].data_type != sides[1].data_type:
-        sides = [_to_timestamp(side, conf) for side in sides]
+        sides = [cast_to(side, TIMESTAMP, conf) for side in sides]
     return _call(call, "subtract_timestamps", *sides)
 
 
-def sub_replacement(call: Call) -> Expression:
+def _sub_replacement(call: Call) -> Expression:
     """`time - interval` as the addition of the negated interval."""
     time, interval = call.arguments
     minus = _negated(call, interval)
@@ -189,14 +170,14 @@ def sub_replacement(call: Call) -> Expression:
     if isinstance(time.data_type, DateType):
         if isinstance(interval.data_type, CalendarIntervalType):
             return _call(call, "date_add_interval", time, minus)
-        time = _to_timestamp(time, conf_of(call))
+        time = cast_to(time, TIMESTAMP, conf_of(call))
     return _call(call, "timestamp_add_interval", time, minus)
 
 
 def interval_times(call: Call, name: str, conf: Conf) -> Expression | None:
     """`interval * number` and `interval / number`."""
     left, right = call.arguments
-    kinds = CalendarIntervalType | DayTimeIntervalType | YearMonthIntervalType
+    kinds = CalendarIntervalType | AnsiIntervalType
     if name == "*" and isinstance(right.data_type, kinds):
         left, right = right, left
     if not isinstance(left.data_type, kinds):
@@ -209,7 +190,7 @@ def interval_times(call: Call, name: str, conf: Conf) -> Expression | None:
     return _call(call, operation, left, right)
 
 
-def interval_product_type(call: Call) -> DataType:
+def _whole_interval(call: Call) -> DataType:
     """A scaled interval has all fields of its kind."""
     match call.arguments[0].data_type:
         case DayTimeIntervalType():
@@ -220,43 +201,40 @@ def interval_product_type(call: Call) -> DataType:
             return CALENDAR_INTERVAL
 
 
-def _sum(
-    name: str, takes: str, result: Result, evaluate: Callable[..., object], **fields: Any
-) -> FunctionSpec:
-    """An instant or a date and an interval."""
-    return scalar(
-        name,
-        takes,
-        result,
-        text="{0} + {1}",
-        pretty="{0} + {1}",
-        sql="({0} + {1})",
-        evaluate=evaluate,
-        pushed_into_branches=True,
-        **fields,
-    )
-
-
-def _operation(
-    name: str, takes: str, result: Result, sign: str, evaluate: Callable[..., object]
-) -> FunctionSpec:
-    """What an operator is over these types."""
-    text = f"({{0}} {sign} {{1}})"
-    return scalar(name, takes, result, text=text, pretty=text, sql=text, evaluate=evaluate)
-
+_SCALED = "daytime|yearmonth|interval, numeric"
+_OPERATIONS: tuple[tuple[str, str, Result, str, Callable[..., object]], ...] = (
+    ("subtract_dates", "date, date", _DAY, "({0} - {1})", values.subtract_dates),
+    (
+        "subtract_timestamps",
+        "anytimestamp, anytimestamp",
+        DayTimeIntervalType(),
+        "({0} - {1})",
+        values.subtract_times,
+    ),
+    ("multiply_interval", _SCALED, _whole_interval, "({0} * {1})", values.scale_interval),
+    ("divide_interval", _SCALED, _whole_interval, "({0} / {1})", values.scale_interval),
+)
 
 register(
     # What dates, times and intervals make of the operators.
-    _sum(
-        "timestamp_add_interval",
-        "anytimestamp, daytime|interval",
-        0,
-        values.add_interval,
-        reads_clock="of days",
+    *each(
+        scalar(
+            "timestamp_add_interval",
+            "anytimestamp, daytime|interval",
+            0,
+            evaluate=values.add_interval,
+            reads_clock="of days",
+        ),
+        scalar(
+            "timestamp_add_ym_interval", "anytimestamp, yearmonth", 0, evaluate=values.add_interval
+        ),
+        scalar("date_add_ym_interval", "date, yearmonth", DATE, evaluate=values.add_to_date),
+        scalar("date_add_interval", "date, interval", DATE, evaluate=values.add_to_date),
+        text=template("{0} + {1}"),
+        pretty=template("{0} + {1}"),
+        sql=template("({0} + {1})"),
+        pushed_into_branches=True,
     ),
-    _sum("timestamp_add_ym_interval", "anytimestamp, yearmonth", 0, values.add_interval),
-    _sum("date_add_ym_interval", "date, yearmonth", DATE, values.add_to_date),
-    _sum("date_add_interval", "date, interval", DATE, values.add_to_date),
     scalar(
         "datetime_sub",
         "date|anytimestamp, daytime|yearmonth|interval",
@@ -269,7 +247,7 @@ register(
         text="{0} - {1}",
         pretty="{0} - {1}",
         sql="({0} - {1})",
-        replacement=sub_replacement,
+        replacement=_sub_replacement,
         reads_clock="of days",
     ),
     scalar(
@@ -279,22 +257,8 @@ register(
         sql="extract(day FROM {0})",
         evaluate=values.days_of_interval,
     ),
-    _operation("subtract_dates", "date, date", _DAY, "-", values.subtract_dates),
-    _operation(
-        "subtract_timestamps",
-        "anytimestamp, anytimestamp",
-        DayTimeIntervalType(),
-        "-",
-        values.subtract_times,
-    ),
     *(
-        _operation(
-            name,
-            "daytime|yearmonth|interval, numeric",
-            interval_product_type,
-            sign,
-            values.scale_interval,
-        )
-        for name, sign in (("multiply_interval", "*"), ("divide_interval", "/"))
+        scalar(name, takes, result, text=form, pretty=form, sql=form, evaluate=evaluate)
+        for name, takes, result, form, evaluate in _OPERATIONS
     ),
 )

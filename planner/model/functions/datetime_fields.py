@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date, timedelta
 
 from ..errors import AnalysisError
@@ -12,11 +13,10 @@ from ..schemas.types import (
     DATE,
     INT,
     STRING,
+    AnsiIntervalType,
     DataType,
-    DayTimeIntervalType,
     DecimalType,
     TimestampNTZType,
-    YearMonthIntervalType,
 )
 from ..settings.conf import Conf
 from ..text.literal_text import session_time_zone
@@ -26,18 +26,20 @@ from ..tree import replace
 from .cast_values import MICROS, local_micros
 from .mismatch import non_foldable_argument, wrong_argument_count
 from .operator_values import last_day
-from .shapes import check_types, conf_of, like_call, named, resolve, scalar
+from .shapes import check_types, conf_of, like_call, named, replaced, resolve, scalar
 
 EPOCH = date(1970, 1, 1)
 
 
-def _day(days: int) -> date:
-    return EPOCH + timedelta(days=days)
-
-
-def _part(name: str, evaluate: object, result: DataType = INT) -> FunctionSpec:
+def _part(name: str, of: Callable[[date], object], result: DataType = INT) -> FunctionSpec:
     """A field of a date."""
-    return scalar(name, "date", result, evaluate=evaluate, pushed_into_branches=True)  # type: ignore[arg-type]
+    return scalar(
+        name,
+        "date",
+        result,
+        evaluate=lambda call, days: of(EPOCH + timedelta(days=days)),
+        pushed_into_branches=True,
+    )
 
 
 def _time_part(name: str, unit: int, limit: int) -> FunctionSpec:
@@ -90,7 +92,7 @@ def _extract(call: Call) -> Expression:
         raise non_foldable_argument(call.name, "field", "STRING")
     word = str(field.value).lower() if isinstance(field, Literal) else ""
     function = _FIELDS.get(word)
-    interval = isinstance(source.data_type, DayTimeIntervalType | YearMonthIntervalType)
+    interval = isinstance(source.data_type, AnsiIntervalType)
     if function is None or (interval and function not in _INTERVAL_FIELDS):
         raise AnalysisError.of(
             "INVALID_EXTRACT_FIELD", field=to_sql_id(pretty(field)), expr=to_sql_expr(source)
@@ -103,51 +105,25 @@ def _extract(call: Call) -> Expression:
     return result
 
 
-def _extract_spec(name: str) -> FunctionSpec:
-    def check(call: Call, conf: Conf) -> Expression:
-        if len(call.arguments) != 2:
-            raise wrong_argument_count(name, "2", len(call.arguments))
-        _extract(call)
-        return call
-
-    def show_from(call: Call, show: Show) -> str:
-        return f"{name}({show(call.arguments[0])} FROM {show(call.arguments[1])})"
-
-    return FunctionSpec(
-        name=name,
-        data_type=lambda call: _extract(call).data_type,
-        nullable=lambda call: _extract(call).nullable,
-        check=check,
-        pretty=None if name == "date_part" else show_from,
-        parsed_operands=(2, 2) if name == "extract" else None,
-        replacement=_extract,
-    )
-
-
-def _extract_interval(field: str, result: DataType) -> FunctionSpec:
-    unit = field.removesuffix("s")
-    return scalar(
-        f"extractansiinterval{field}",
-        "daytime|yearmonth",
-        result,
-        sql=f"extract({unit} FROM {{0}})",
-    )
+def _extract_from(call: Call, show: Show) -> str:
+    field, source = map(show, call.arguments)
+    return f"{call.name}({field} FROM {source})"
 
 
 register(
     # Parts.
-    _part("year", lambda call, d: _day(d).year),
-    _part("yearofweek", lambda call, d: _day(d).isocalendar().year),
-    _part("quarter", lambda call, d: (_day(d).month + 2) // 3),
-    _part("month", lambda call, d: _day(d).month),
-    _part("weekofyear", lambda call, d: _day(d).isocalendar().week),
-    *named(_part("dayofmonth", lambda call, d: _day(d).day), "day"),
-    _part("dayofweek", lambda call, d: _day(d).isoweekday() % 7 + 1),
-    _part("weekday", lambda call, d: _day(d).weekday()),
-    _part("dayofyear", lambda call, d: _day(d).timetuple().tm_yday),
-    _part("monthname", lambda call, d: _day(d).strftime("%b"), STRING),
-    _part("dayname", lambda call, d: _day(d).strftime("%a"), STRING),
-    _part("last_day", last_day, DATE),
+    _part("year", lambda d: d.year),
+    _part("yearofweek", lambda d: d.isocalendar().year),
+    _part("quarter", lambda d: (d.month + 2) // 3),
+    _part("month", lambda d: d.month),
+    _part("weekofyear", lambda d: d.isocalendar().week),
+    *named(_part("dayofmonth", lambda d: d.day), "day"),
+    _part("dayofweek", lambda d: d.isoweekday() % 7 + 1),
+    _part("weekday", lambda d: d.weekday()),
+    _part("dayofyear", lambda d: d.timetuple().tm_yday),
+    _part("monthname", lambda d: d.strftime("%b"), STRING),
+    _part("dayname", lambda d: d.strftime("%a"), STRING),
+    scalar("last_day", "date", DATE, evaluate=last_day, pushed_into_branches=True),
     _time_part("hour", 3600 * MICROS, 24),
     _time_part("minute", 60 * MICROS, 60),
     _time_part("second", MICROS, 60),
@@ -158,11 +134,24 @@ register(
         text="secondwithfraction({0}, {zone})",
         sql="extract(second FROM {0})",
     ),
-    _extract_spec("extract"),
-    *one_function(_extract_spec("date_part"), _extract_spec("datepart")),
-    _extract_interval("years", INT),
-    _extract_interval("months", BYTE),
-    _extract_interval("hours", BYTE),
-    _extract_interval("minutes", BYTE),
-    _extract_interval("seconds", DecimalType(8, 6)),
+    replaced("extract", "any, any", _extract, pretty=_extract_from, parsed_operands=(2, 2)),
+    *one_function(
+        replaced("date_part", "any, any", _extract),
+        replaced("datepart", "any, any", _extract, pretty=_extract_from),
+    ),
+    *(
+        scalar(
+            f"extractansiinterval{field}",
+            "daytime|yearmonth",
+            result,
+            sql=f"extract({field.removesuffix('s')} FROM {{0}})",
+        )
+        for field, result in (
+            ("years", INT),
+            ("months", BYTE),
+            ("hours", BYTE),
+            ("minutes", BYTE),
+            ("seconds", DecimalType(8, 6)),
+        )
+    ),
 )

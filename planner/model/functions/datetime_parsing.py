@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Cast, Expression
-from ..registry import FunctionSpec, Show, register
+from ..registry import FunctionSpec, Show, null_if_any, register
 from ..schemas.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, NumericType, TimestampNTZType
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_expr
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to
-from .shapes import conf_of, like_call, replaced, scalar
+from .shapes import conf_of, like_call, option_type, replaced, scalar
 
 
 def _reader(name: str, target: DataType, *, date_only: bool = False) -> FunctionSpec:
@@ -21,9 +21,7 @@ def _reader(name: str, target: DataType, *, date_only: bool = False) -> Function
     parser = "try_to_date" if date_only else "try_to_timestamp"
 
     def wanted_type(call: Call) -> DataType:
-        given = call.options[0] if call.options else target
-        assert isinstance(given, DataType)
-        return given
+        return option_type(call) if call.options else target
 
     def mode(call: Call) -> bool:
         return call.ansi and not name.startswith("try_")
@@ -34,12 +32,8 @@ def _reader(name: str, target: DataType, *, date_only: bool = False) -> Function
         if len(call.arguments) == 2:
             if isinstance(source.data_type, NumericType):
                 raise _unresolved(call)
-            parsed: Expression = like_call(
-                call,
-                "gettimestamp",
-                *call.arguments,
-                options=(wanted, parser, mode(call)),
-            )
+            options = (wanted, parser, mode(call))
+            parsed = like_call(call, "gettimestamp", *call.arguments, options=options)
             return cast_to(parsed, DATE, conf_of(call)) if date_only else parsed
         return Cast(
             child=source,
@@ -82,11 +76,10 @@ def _unresolved(call: Call) -> AnalysisError:
 
 
 def _parsed_text(call: Call, show: Show) -> str:
-    target, parser, fails = call.options
-    assert isinstance(target, DataType)
-    shown = ", ".join(show(a) for a in call.arguments)
-    zone = f"Some({call.time_zone})"
-    return f"gettimestamp({shown}, {target.catalyst}, {parser}, {zone}, {str(fails).lower()})"
+    _, parser, fails = call.options
+    shown = ", ".join(map(show, call.arguments))
+    kind, zone = option_type(call).catalyst, f"Some({call.time_zone})"
+    return f"gettimestamp({shown}, {kind}, {parser}, {zone}, {str(fails).lower()})"
 
 
 def _parsed_sql(call: Call, show: Show) -> str:
@@ -107,10 +100,10 @@ register(
     scalar(
         "gettimestamp",
         "any, string",
-        lambda call: call.options[0] if isinstance(call.options[0], DataType) else TIMESTAMP,
+        option_type,
         text=_parsed_text,
         sql=_parsed_sql,
-        nullable=lambda call: not call.options[2] or any(a.nullable for a in call.arguments),
+        nullable=lambda call: not call.options[2] or null_if_any(call),
         null_for_null=True,
     ),
 )

@@ -38,6 +38,7 @@ from .operator_values import add_months
 from .shapes import (
     always_null,
     check_types,
+    each,
     like_call,
     named,
     never_null,
@@ -47,6 +48,12 @@ from .shapes import (
 )
 
 _UNIX_FORMAT = "yyyy-MM-dd HH:mm:ss"
+_MOMENT = "!anytimestamp|nanos"
+
+
+def _lenient(call: Call) -> bool:
+    """Outside ANSI mode what cannot be read is null."""
+    return not call.ansi or null_if_any(call)
 
 
 def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
@@ -67,7 +74,7 @@ def _unix_timestamp(name: str, *, now: bool) -> FunctionSpec:
         "any, any",
         LONG,
         check=check,
-        nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
+        nullable=_lenient,
         text="{name}({args}, {zone}, {ansi})",
         evaluate=values.unix_timestamp,
     )
@@ -78,11 +85,10 @@ def _current(name: str, result: DataType, shown: str, **fields: Any) -> Function
 
 
 def _check_convert(call: Call, conf: Conf) -> Expression:
+    require_count(call, 2, 3)
     if len(call.arguments) == 2:
         zone = resolve("current_timezone", (), conf)
         call = like_call(call, call.name, zone, *call.arguments)
-    if len(call.arguments) != 3:
-        raise wrong_argument_count(call.name, "[2, 3]", len(call.arguments))
     return check_types(call, ["string", "string", "timestamp_ntz"], conf)
 
 
@@ -90,8 +96,7 @@ def _make_timestamp(name: str, target: DataType, tried_as: str = "") -> Function
     """`tried_as` is what plans call one that never fails."""
 
     def check(call: Call, conf: Conf) -> Expression:
-        if len(call.arguments) not in (6, 7):
-            raise wrong_argument_count(name, "[6, 7]", len(call.arguments))
+        require_count(call, 6, 7)
         given = list(call.arguments)
         if isinstance(given[5].data_type, NumericType | StringType | NullType):
             given[5] = cast_to(given[5], DecimalType(16, 6), conf)
@@ -113,9 +118,7 @@ def _make_timestamp(name: str, target: DataType, tried_as: str = "") -> Function
         text=show,
         # Spark forgets the zone in the name.
         pretty="{name}({0}, {1}, {2}, {3}, {4}, {5})" if name == "try_make_timestamp" else None,
-        nullable=lambda call: (
-            not call.ansi or bool(tried_as) or any(a.nullable for a in call.arguments)
-        ),
+        nullable=lambda call: bool(tried_as) or _lenient(call),
         null_intolerant=not tried_as,
     )
 
@@ -128,9 +131,7 @@ def _interval_maker(name: str, kinds: list[str], result: DataType, extra: str = 
 
     def check(call: Call, conf: Conf) -> Expression:
         count = len(call.arguments)
-        if count > len(kinds):
-            expected = f"[{', '.join(str(i) for i in range(len(kinds) + 1))}]"
-            raise wrong_argument_count(name, expected, count)
+        require_count(call, *range(len(kinds) + 1))
         rest = [_ZERO_SECONDS if k == "decimal" else lit(0) for k in kinds[count:]]
         full = like_call(call, name, *call.arguments, *rest)
         if "decimal" in kinds:
@@ -158,8 +159,7 @@ def _check_date_add(call: Call, conf: Conf) -> Expression:
 
 
 def _check_bucket(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) not in (2, 3):
-        raise wrong_argument_count("time_bucket", "[2, 3]", len(call.arguments))
+    require_count(call, 2, 3)
     if len(call.arguments) == 2:
         origin = Literal(value=0, type_=TIMESTAMP)
         call = like_call(call, "time_bucket", *call.arguments, origin)
@@ -184,8 +184,7 @@ def _unit_function(name: str, takes: list[str], result: DataType | int) -> Funct
     """timestampadd and timestampdiff: the first argument is a unit."""
 
     def check(call: Call, conf: Conf) -> Expression:
-        if len(call.arguments) != 3:
-            raise wrong_argument_count(name, "3", len(call.arguments))
+        require_count(call, 3)
         try:
             return check_types(call, ["string", *takes], conf)
         except ArgumentError as error:
@@ -204,28 +203,19 @@ def _unit_function(name: str, takes: list[str], result: DataType | int) -> Funct
     return scalar(name, "any...", result, check=check, text="{name}({args}, {zone})", sql=show_sql)
 
 
-def _unix(name: str, micros: int) -> FunctionSpec:
-    """An instant as the number of such units since 1970."""
-    return scalar(
-        name,
-        "!anytimestamp|nanos",
-        LONG,
-        evaluate=lambda call, t: t // micros,
-        reads_clock="never",
-    )
-
-
-def _from_unix(name: str, micros: int) -> FunctionSpec:
-    return scalar(
-        name, "integral", TIMESTAMP, evaluate=lambda call, n: n * micros, reads_clock="never"
-    )
-
-
 register(
     # Now. The optimizer puts the batch's time in their place.
     _current("current_timestamp", TIMESTAMP, "current_timestamp()", literal=True),
     _current("now", TIMESTAMP, "now()"),
     _current("localtimestamp", TIMESTAMP_NTZ, "localtimestamp({zone})", reads_clock="always"),
+    _current(
+        "current_date",
+        DATE,
+        "current_date({zone})",
+        aliases=("curdate",),
+        reads_clock="always",
+        literal=True,
+    ),
     scalar(
         "current_timezone",
         "",
@@ -233,47 +223,24 @@ register(
         nullable=never_null,
         evaluate=lambda call: call.time_zone or session_time_zone(),
     ),
-    scalar(
-        "current_date",
-        "",
-        DATE,
-        nullable=never_null,
-        text="current_date({zone})",
-        aliases=("curdate",),
-        current_time=True,
-        reads_clock="always",
-        literal=True,
-    ),
     # Arithmetic.
-    scalar(
-        "date_add",
-        "date, int",
-        DATE,
-        check=_check_date_add,
-        evaluate=lambda call, d, n: d + n,
-        aliases=("dateadd",),
-        pushed_into_branches=True,
-    ),
-    scalar(
-        "date_sub",
-        "date, int",
-        DATE,
-        check=_check_date_add,
-        evaluate=lambda call, d, n: d - n,
-        pushed_into_branches=True,
-    ),
-    *named(
+    *each(
         scalar(
-            "datediff",
-            "date, date",
-            INT,
-            evaluate=lambda call, a, b: a - b,
-            pushed_into_branches=True,
+            "date_add",
+            "date, int",
+            DATE,
+            check=_check_date_add,
+            evaluate=lambda call, d, n: d + n,
+            aliases=("dateadd",),
         ),
-        "date_diff",
-    ),
-    scalar(
-        "add_months", "date, int|yearmonth", DATE, evaluate=add_months, pushed_into_branches=True
+        scalar(
+            "date_sub", "date, int", DATE, check=_check_date_add, evaluate=lambda call, d, n: d - n
+        ),
+        *named(
+            scalar("datediff", "date, date", INT, evaluate=lambda call, a, b: a - b), "date_diff"
+        ),
+        scalar("add_months", "date, int|yearmonth", DATE, evaluate=add_months),
+        pushed_into_branches=True,
     ),
     scalar(
         "months_between",
@@ -315,40 +282,43 @@ register(
     # Numbers.
     scalar("unix_date", "date", INT, evaluate=lambda call, d: d),
     scalar("date_from_unix_date", "int", DATE, evaluate=lambda call, n: n),
-    _unix("unix_micros", 1),
-    _unix("unix_millis", 1000),
-    _unix("unix_seconds", MICROS),
-    _from_unix("timestamp_micros", 1),
-    _from_unix("timestamp_millis", 1000),
-    scalar(
-        "timestamp_seconds",
-        "!numeric",
-        TIMESTAMP,
-        nullable=lambda call: (
-            null_if_any(call) or isinstance(call.arguments[0].data_type, FractionalType)
+    *each(
+        scalar("unix_micros", _MOMENT, LONG, evaluate=lambda call, t: t),
+        scalar("unix_millis", _MOMENT, LONG, evaluate=lambda call, t: t // 1000),
+        scalar("unix_seconds", _MOMENT, LONG, evaluate=lambda call, t: t // MICROS),
+        scalar("timestamp_micros", "integral", TIMESTAMP, evaluate=lambda call, n: n),
+        scalar("timestamp_millis", "integral", TIMESTAMP, evaluate=lambda call, n: n * 1000),
+        scalar(
+            "timestamp_seconds",
+            "!numeric",
+            TIMESTAMP,
+            nullable=lambda call: (
+                null_if_any(call) or isinstance(call.arguments[0].data_type, FractionalType)
+            ),
+            null_intolerant=True,
+            evaluate=lambda call, n: int(n * MICROS),
         ),
-        null_intolerant=True,
-        evaluate=lambda call, n: int(n * MICROS),
         reads_clock="never",
     ),
     _unix_timestamp("unix_timestamp", now=True),
     _unix_timestamp("to_unix_timestamp", now=False),
     # Texts.
-    scalar(
-        "date_format",
-        "timestamp|time|nanos, string",
-        STRING,
-        text="date_format({args}, {zone})",
-        evaluate=values.date_format,
-        constant_text="time format",
-    ),
-    scalar(
-        "from_unixtime",
-        f"bigint, [string={_UNIX_FORMAT}]",
-        STRING,
-        text="from_unixtime({args}, {zone})",
-        evaluate=values.from_unixtime,
-        nullable=always_null,
+    *each(
+        scalar(
+            "date_format",
+            "timestamp|time|nanos, string",
+            STRING,
+            text="date_format({args}, {zone})",
+            evaluate=values.date_format,
+        ),
+        scalar(
+            "from_unixtime",
+            f"bigint, [string={_UNIX_FORMAT}]",
+            STRING,
+            text="from_unixtime({args}, {zone})",
+            evaluate=values.from_unixtime,
+            nullable=always_null,
+        ),
         constant_text="time format",
     ),
     # Made of parts.
@@ -357,7 +327,7 @@ register(
         "int, int, int",
         DATE,
         text="make_date({args}, {ansi})",
-        nullable=lambda call: not call.ansi or any(a.nullable for a in call.arguments),
+        nullable=_lenient,
         null_intolerant=True,
         evaluate=lambda call, y, m, d: (date(y, m, d) - EPOCH).days,
     ),

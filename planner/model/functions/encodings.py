@@ -5,17 +5,7 @@ from __future__ import annotations
 from ..errors import AnalysisError
 from ..expressions.core import Call, CaseWhen, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, null_if_any, register
-from ..schemas.types import (
-    BINARY,
-    BOOLEAN,
-    STRING,
-    BinaryType,
-    DataType,
-    DateType,
-    DecimalType,
-    TimestampNTZType,
-    TimestampType,
-)
+from ..schemas.types import BINARY, BOOLEAN, STRING, BinaryType, DataType, DatetimeType, DecimalType
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_id
 from ..tree import replace
@@ -23,15 +13,16 @@ from .coercion import cast_to
 from .mismatch import non_foldable, non_foldable_argument, require_count, wrong_argument_count
 from .shapes import (
     always_null,
-    check_arguments,
     check_types,
     conf_of,
+    each,
     invoked,
     like_call,
     named,
-    parameters,
     resolve_like,
     scalar,
+    taking,
+    template,
 )
 from .text_values import unhex
 
@@ -71,14 +62,6 @@ def _check_decode(call: Call, conf: Conf) -> Expression:
     return call
 
 
-def _decode_nullable(call: Call) -> bool:
-    return null_if_any(call) if len(call.arguments) == 2 else _decode(call).nullable
-
-
-def _decode_type(call: Call) -> DataType:
-    return STRING if len(call.arguments) == 2 else call.arguments[2].data_type
-
-
 def _unhex_text(call: Call, show: Show) -> str:
     """The last says whether bad input is an error."""
     return f"{call.name}({show(call.arguments[0])}, {'true' if call.options else 'false'})"
@@ -95,7 +78,7 @@ def _to_char(call: Call, conf: Conf) -> Expression:
     """Of a number it formats digits, of a date or time it is date_format, of bytes an encoding."""
     require_count(call, 2)
     kind = call.arguments[0].data_type
-    if isinstance(kind, DateType | TimestampType | TimestampNTZType):
+    if isinstance(kind, DatetimeType):
         return resolve_like(call, "date_format", *call.arguments)
     if isinstance(kind, BinaryType):
         return _binary_text(call)
@@ -132,9 +115,8 @@ def _binary_text(call: Call) -> Expression:
             return resolve_like(call, function, value)
         case "utf-8":
             return resolve_like(call, "decode", value, lit("UTF-8"))
-    condition = "INVALID_PARAMETER_VALUE.BINARY_FORMAT"
     raise AnalysisError.of(
-        condition,
+        "INVALID_PARAMETER_VALUE.BINARY_FORMAT",
         parameter=to_sql_id("format"),
         functionName=to_sql_id(call.name),
         invalidFormat=f"'{constant}'",
@@ -153,25 +135,25 @@ def _number_type(call: Call) -> DataType:
 
 
 def _parse_url(name: str, fails: str) -> FunctionSpec:
-    wanted = parameters("!string, !string, [!string]")
+    takes = "!string, !string, [!string]"
+    parsed = taking(takes)
 
     def check(call: Call, conf: Conf) -> Expression:
         # Messages name parse_url for both.
-        check_arguments(replace(call, name="parse_url"), wanted, conf)
-        return check_arguments(call, wanted, conf)
+        parsed(replace(call, name="parse_url"), conf)
+        return parsed(call, conf)
 
     def build(call: Call) -> Expression:
         ansi = str(call.ansi).lower() if fails == "{ansi}" else "false"
-        known = [str(a.value) if isinstance(a, Literal) else "null" for a in call.arguments[1:]] + [
-            "null"
-        ]
+        known = [str(a.value) if isinstance(a, Literal) else "null" for a in call.arguments[1:]]
         # The evaluator holds what is constant: url, part, key.
-        target = f"ParseUrlEvaluator(null,{known[0]},{known[1]},{ansi}).evaluate"
+        part, key, *_ = (*known, "null")
+        target = f"ParseUrlEvaluator(null,{part},{key},{ansi}).evaluate"
         return like_call(call, "invoke", *call.arguments, options=(name, target, "{args}"))
 
     return scalar(
         name,
-        "!string, !string, [!string]",
+        takes,
         STRING,
         check=check,
         nullable=always_null,
@@ -185,22 +167,18 @@ register(
     # Encodings.
     invoked("base64", "binary", STRING, "Base64.encode", "{0}, true", nullable=null_if_any),
     scalar("unbase64", "string", BINARY, text=_unhex_text, sql=_unhex_sql),
-    scalar("hex", "bigint|binary|string", STRING, evaluate=_hex, pushed_into_branches=True),
-    scalar(
-        "unhex",
-        "string",
-        BINARY,
-        text=_unhex_text,
-        sql=_unhex_sql,
-        nullable=always_null,
-        evaluate=unhex,
-        pushed_into_branches=True,
-    ),
-    scalar(
-        "bin",
-        "bigint",
-        STRING,
-        evaluate=lambda call, n: format(n % 2**64, "b"),
+    *each(
+        scalar("hex", "bigint|binary|string", STRING, evaluate=_hex),
+        scalar(
+            "unhex",
+            "string",
+            BINARY,
+            text=_unhex_text,
+            sql=_unhex_sql,
+            nullable=always_null,
+            evaluate=unhex,
+        ),
+        scalar("bin", "bigint", STRING, evaluate=lambda call, n: format(n % 2**64, "b")),
         pushed_into_branches=True,
     ),
     scalar(
@@ -214,28 +192,18 @@ register(
     invoked("encode", "string, string", BINARY, "Encode.encode", "{args}, false, false"),
     FunctionSpec(
         name="decode",
-        data_type=_decode_type,
-        nullable=_decode_nullable,
+        data_type=lambda call: STRING if len(call.arguments) == 2 else call.arguments[2].data_type,
+        nullable=lambda call: (
+            null_if_any(call) if len(call.arguments) == 2 else _decode(call).nullable
+        ),
         check=_check_decode,
-        sql=lambda call, show: f"decode({', '.join(show(a) for a in call.arguments)})",
+        sql=template("decode({args})"),
         replacement=_decode,
     ),
-    *named(
-        FunctionSpec(
-            name="to_char",
-            data_type=lambda call: STRING,
-            check=_to_char,
-            null_intolerant=True,
-        ),
-        "to_varchar",
-    ),
+    *named(scalar("to_char", "any, any", STRING, check=_to_char), "to_varchar"),
     scalar("to_number", "string, string", _number_type, then=_constant_format),
     scalar(
-        "try_to_number",
-        "string, string",
-        _number_type,
-        then=_constant_format,
-        nullable=always_null,
+        "try_to_number", "string, string", _number_type, then=_constant_format, nullable=always_null
     ),
     invoked("is_valid_utf8", "string", BOOLEAN, "{0}.isValid", "", kind="invoke"),
     # URLs.
@@ -243,9 +211,7 @@ register(
     invoked(
         "url_decode", "string", STRING, "UrlCodec.decode", "{0}, true", text="url_decode({0}, true)"
     ),
-    invoked(
-        "try_url_decode", "string", STRING, "UrlCodec.decode", "{0}, false", nullable=always_null
-    ),
+    invoked("try_url_decode", "string", STRING, "UrlCodec.decode", "{0}, false"),
     _parse_url("parse_url", "{ansi}"),
     _parse_url("try_parse_url", "false"),
 )

@@ -33,7 +33,7 @@ from .mismatch import (
     unexpected_type,
     wrong_argument_count,
 )
-from .shapes import with_arguments
+from .shapes import Check, Result, never_null, result_of, with_arguments
 
 
 def _inner(call: Call) -> Call:
@@ -61,10 +61,8 @@ def _exploded(call: Call) -> DataType:
 
 
 def _replicated(call: Call) -> DataType:
-    fields = [
-        StructField(f"col{i}", a.data_type, a.nullable) for i, a in enumerate(call.arguments[1:])
-    ]
-    return StructType(tuple(fields))
+    columns = enumerate(call.arguments[1:])
+    return StructType(tuple(StructField(f"col{i}", a.data_type, a.nullable) for i, a in columns))
 
 
 def _check_inline(call: Call, conf: Conf) -> Expression:
@@ -76,15 +74,11 @@ def _check_inline(call: Call, conf: Conf) -> Expression:
 
 
 def _inlined(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    if not (isinstance(kind, ArrayType) and isinstance(kind.element_type, StructType)):
-        return StructType(())
-    return StructType(
-        tuple(
-            StructField(f.name, f.data_type, f.nullable or kind.contains_null)
-            for f in kind.element_type.fields
-        )
-    )
+    match call.arguments[0].data_type:
+        case ArrayType(element_type=StructType(fields=fields), contains_null=nulls):
+            columns = (StructField(f.name, f.data_type, f.nullable or nulls) for f in fields)
+            return StructType(tuple(columns))
+    return StructType(())
 
 
 def _rows(call: Call) -> int:
@@ -146,22 +140,13 @@ def _check_json_tuple(call: Call, conf: Conf) -> Expression:
     return call
 
 
-def _json_columns(call: Call) -> DataType:
-    return StructType(
-        tuple(StructField(f"c{i}", STRING, True) for i in range(len(call.arguments) - 1))
-    )
-
-
-def _generator(
-    name: str, check: object, result: object, *, codegen: bool = True, **fields: Any
-) -> FunctionSpec:
+def _generator(name: str, check: Check | None, result: Result, **fields: Any) -> FunctionSpec:
     return FunctionSpec(
         name=name,
         kind="generator",
-        data_type=result,  # type: ignore[arg-type]
-        nullable=lambda call: False,
-        check=check,  # type: ignore[arg-type]
-        codegen=codegen,
+        data_type=result_of(result),
+        nullable=never_null,
+        check=check,
         **fields,
     )
 
@@ -181,5 +166,12 @@ register(
     _generator("inline_outer", _check_inline, _inlined),
     _generator("stack", _check_stack, _stacked, treats_alike=True),
     _generator("replicaterows", None, _replicated, codegen=False),
-    _generator("json_tuple", _check_json_tuple, _json_columns, constant_number=True),
+    _generator(
+        "json_tuple",
+        _check_json_tuple,
+        lambda call: StructType(
+            tuple(StructField(f"c{i}", STRING, True) for i in range(len(call.arguments) - 1))
+        ),
+        constant_number=True,
+    ),
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal
-from ..registry import FunctionSpec, Show, null_if_any, register
+from ..expressions.evaluation import evaluate
+from ..registry import Show, register
 from ..schemas.ddl import parse_schema, parse_type
 from ..schemas.schema_json import type_from_json
 from ..schemas.types import (
@@ -28,6 +28,7 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..text.fields_shown import cut_arguments
+from ..text.literal_sql import sql_string
 from ..text.quoting import to_sql_expr, to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
@@ -36,10 +37,12 @@ from .mismatch import non_foldable, require_count, type_mismatch, wrong_argument
 from .shapes import (
     always_null,
     check_types,
+    each,
     invoked,
     like_call,
     named,
     never_null,
+    option_type,
     scalar,
 )
 
@@ -55,22 +58,6 @@ def _check_hash(call: Call, conf: Conf) -> Expression:
     return call
 
 
-def _hash(name: str, result: DataType) -> FunctionSpec:
-    return scalar(
-        name,
-        "any...",
-        result,
-        check=_check_hash,
-        nullable=never_null,
-        text="{name}({args}, 42)",
-        treats_alike=True,
-        constant_text="data",
-        null_intolerant=False,
-        reads_clock="never",
-        by_width=True,
-    )
-
-
 def _sha2_value(call: Call, value: bytes, bits: int) -> object:
     name = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"}.get(bits)
     return None if name is None else hashlib.new(name, value).hexdigest()
@@ -79,15 +66,13 @@ def _sha2_value(call: Call, value: bytes, bits: int) -> object:
 # ----------------------------------------------------------------------------------------- JSON
 
 
-def read_schema(schema: Expression, call: Call) -> DataType:
+def read_schema(schema: Expression) -> DataType:
     """The type that a constant schema argument says, as DDL, as JSON or as `schema_of_json(...)`.
 
     Raises:
         AnalysisError: it is no constant, or no schema.
     """
     if isinstance(schema, Call) and schema.name == "schema_of_json":
-        from ..expressions.evaluation import evaluate
-
         schema = evaluate(schema) or schema
     if isinstance(schema, Literal) and isinstance(schema.value, str):
         text = schema.value
@@ -100,12 +85,11 @@ def read_schema(schema: Expression, call: Call) -> DataType:
             return parse_schema(text)
         except AnalysisError:
             return _read_type(text)
-    condition = "INVALID_SCHEMA.NON_STRING_LITERAL"
-    raise AnalysisError.of(condition, inputSchema=to_sql_expr(schema))
+    raise AnalysisError.of("INVALID_SCHEMA.NON_STRING_LITERAL", inputSchema=to_sql_expr(schema))
 
 
 def _read_type(text: str) -> DataType:
-    """A type from DDL; what is wrong with it is told without its place in the text."""
+    """A type from DDL; an error names no place in the text."""
     try:
         return parse_type(text)
     except AnalysisError as error:
@@ -141,22 +125,17 @@ def _check_schema_of(call: Call, conf: Conf) -> Expression:
     return check_types(short, ["!string"], conf)
 
 
-def _check_from(name: str) -> Callable[[Call, Conf], Expression]:
+def _check_from(call: Call, conf: Conf) -> Expression:
     """from_json and from_csv: schema and options leave the arguments and become options.
 
     The schema is kept as written: plans show its NOT NULL, though every part of the result may be
     null.
     """
-
-    def check(call: Call, conf: Conf) -> Expression:
-        if len(call.arguments) not in (2, 3):
-            raise wrong_argument_count(name, "[2, 3]", len(call.arguments))
-        schema = read_schema(call.arguments[1], call)
-        extra = map_options(call.arguments[2]) if len(call.arguments) == 3 else ()
-        short = replace(call, arguments=call.arguments[:1], options=(schema, extra))
-        return check_types(short, ["!string"], conf)
-
-    return check
+    require_count(call, 2, 3)
+    schema = read_schema(call.arguments[1])
+    extra = map_options(call.arguments[2]) if len(call.arguments) == 3 else ()
+    short = replace(call, arguments=call.arguments[:1], options=(schema, extra))
+    return check_types(short, ["!string"], conf)
 
 
 def _field_texts(struct: StructType) -> list[str]:
@@ -184,70 +163,40 @@ def _pairs(call: Call) -> tuple[tuple[str, str], ...]:
     return found if isinstance(found, tuple) else ()
 
 
-def _from_text(last: str) -> Callable[[Call, Show], str]:
-    def show_call(call: Call, show: Show) -> str:
-        schema = call.options[0] if call.options else None
-        if not isinstance(schema, DataType):
-            return f"{call.name}({', '.join(show(a) for a in call.arguments)})"
-        # A struct's fields are arguments of the text, each of its own.
-        kinds = _field_texts(schema) if isinstance(schema, StructType) else [scala_type(schema)]
-        pairs = (f"({k},{v})" for k, v in _pairs(call))
-        zone = f"Some({call.time_zone})"
-        shown = cut_arguments([*kinds, *pairs, show(call.arguments[0]), zone, last])
-        return f"{call.name}({shown})"
-
-    return show_call
+def _from_text(call: Call, show: Show) -> str:
+    schema = call.options[0] if call.options else None
+    if not isinstance(schema, DataType):
+        return f"{call.name}({', '.join(map(show, call.arguments))})"
+    # A struct's fields are arguments of the text, each of its own.
+    kinds = _field_texts(schema) if isinstance(schema, StructType) else [scala_type(schema)]
+    pairs = (f"({k},{v})" for k, v in _pairs(call))
+    last = "false" if call.name == "from_json" else "None"
+    rest = (show(call.arguments[0]), f"Some({call.time_zone})", last)
+    return f"{call.name}({cut_arguments([*kinds, *pairs, *rest])})"
 
 
 def _options_sql(call: Call) -> str:
-    from ..text.literal_sql import sql_string
-
     if not _pairs(call):
         return ""
     pairs = ", ".join(f"{sql_string(k)}, {sql_string(v)}" for k, v in _pairs(call))
     return f", map({pairs})"
 
 
+def _schema_of(call: Call) -> DataType:
+    return as_nullable(option_type(call))
+
+
 def _from_sql(call: Call, show: Show) -> str:
-    from ..text.literal_sql import sql_string
     from ..text.spark_sql import type_sql
 
-    schema = call.options[0]
-    assert isinstance(schema, DataType)
-    value = show(call.arguments[0])
-    text = sql_string(type_sql(as_nullable(schema)))
-    return f"{call.name}({value}, {text}{_options_sql(call)})"
-
-
-def _schema_of(call: Call) -> DataType:
-    found = call.options[0]
-    assert isinstance(found, DataType)
-    return as_nullable(found)
+    schema = sql_string(type_sql(_schema_of(call)))
+    return f"{call.name}({show(call.arguments[0])}, {schema}{_options_sql(call)})"
 
 
 def _from_name(call: Call, show: Show) -> str:
     if isinstance(call.options[0], MapType):
         return "entries"  # so Spark calls what is read as a map
     return f"{call.name}({show(call.arguments[0])})"
-
-
-def _from_spec(
-    name: str, last: str, *, codegen: bool, nullable: Callable[[Call], bool], **fields: Any
-) -> FunctionSpec:
-    return scalar(
-        name,
-        "string, any, [any]",
-        _schema_of,
-        check=_check_from(name),
-        text=_from_text(last),
-        pretty=_from_name,
-        sql=_from_sql,
-        nullable=nullable,
-        codegen=codegen,
-        reads_clock="always",
-        options_hold="type and values",
-        **fields,
-    )
 
 
 def _check_to(call: Call, conf: Conf) -> Expression:
@@ -272,10 +221,6 @@ def _to_text(call: Call, show: Show) -> str:
     return f"{call.name}({', '.join(parts)}, Some({call.time_zone}))"
 
 
-def _to_sql(call: Call, show: Show) -> str:
-    return f"{call.name}({show(call.arguments[0])}{_options_sql(call)})"
-
-
 def _to_json(call: Call) -> Expression:
     pairs = ", ".join(f"{k} -> {v}" for k, v in _pairs(call))
     kind = scala_type(call.arguments[0].data_type)
@@ -285,24 +230,28 @@ def _to_json(call: Call) -> Expression:
     return like_call(call, "invoke", *call.arguments, options=options)
 
 
-def _to(name: str, **fields: Any) -> FunctionSpec:
-    return scalar(
-        name,
-        "any, [any]",
-        STRING,
-        check=_check_to,
-        text=_to_text,
-        pretty=f"{name}({{0}})",
-        sql=_to_sql,
-        nullable=always_null,
-        reads_clock="always",
-        **fields,
-    )
-
+_READERS: dict[str, dict[str, Any]] = {
+    "from_json": {"codegen": False, "nullable": always_null, "evaluate": from_json},
+    "from_csv": {},
+}
+_WRITERS: dict[str, dict[str, Any]] = {"to_json": {"replacement": _to_json}, "to_csv": {}}
 
 register(
-    _hash("hash", INT),
-    _hash("xxhash64", LONG),
+    *(
+        scalar(
+            name,
+            "any...",
+            result,
+            check=_check_hash,
+            nullable=never_null,
+            text="{name}({args}, 42)",
+            treats_alike=True,
+            constant_text="data",
+            reads_clock="never",
+            by_width=True,
+        )
+        for name, result in (("hash", INT), ("xxhash64", LONG))
+    ),
     scalar("crc32", "binary", LONG, evaluate=lambda call, b: zlib.crc32(b)),
     scalar("md5", "binary", STRING, evaluate=lambda call, b: hashlib.md5(b).hexdigest()),
     *named(
@@ -326,28 +275,43 @@ register(
         evaluate=get_json_object,
     ),
     scalar(
-        "schema_of_json",
-        "!string, [any]",
-        STRING,
-        check=_check_schema_of,
-        evaluate=schema_of_json,
+        "schema_of_json", "!string, [any]", STRING, check=_check_schema_of, evaluate=schema_of_json
     ),
-    _from_spec("from_json", "false", codegen=False, nullable=always_null, evaluate=from_json),
-    _from_spec("from_csv", "None", codegen=True, nullable=null_if_any),
-    _to("to_json", replacement=_to_json),
-    _to("to_csv"),
-    invoked(
-        "json_array_length",
-        "!string",
-        INT,
-        "JsonExpressionUtils.lengthOfJsonArray",
-        nullable=always_null,
+    *each(
+        *(
+            scalar(
+                name,
+                "string, any, [any]",
+                _schema_of,
+                check=_check_from,
+                text=_from_text,
+                pretty=_from_name,
+                sql=_from_sql,
+                options_hold="type and values",
+                **fields,
+            )
+            for name, fields in _READERS.items()
+        ),
+        *(
+            scalar(
+                name,
+                "any, [any]",
+                STRING,
+                check=_check_to,
+                text=_to_text,
+                pretty="{name}({0})",
+                sql=lambda call, show: (
+                    f"{call.name}({show(call.arguments[0])}{_options_sql(call)})"
+                ),
+                nullable=always_null,
+                **fields,
+            )
+            for name, fields in _WRITERS.items()
+        ),
+        reads_clock="always",
     ),
+    invoked("json_array_length", "!string", INT, "JsonExpressionUtils.lengthOfJsonArray"),
     invoked(
-        "json_object_keys",
-        "!string",
-        ArrayType(STRING, True),
-        "JsonExpressionUtils.jsonObjectKeys",
-        nullable=always_null,
+        "json_object_keys", "!string", ArrayType(STRING, True), "JsonExpressionUtils.jsonObjectKeys"
     ),
 )

@@ -28,7 +28,7 @@ from ..schemas.types import (
     ArrayType,
     AtomicType,
     DataType,
-    DateType,
+    DatetimeType,
     DayTimeIntervalType,
     DecimalType,
     FractionalType,
@@ -89,7 +89,7 @@ _FAMILIES: dict[str, tuple[tuple[type[DataType], ...], DataType, str]] = {
 class Accepts:
     """One type that a parameter takes, or a family of types.
 
-    Arrays are told as a type, or as arrays of a family.
+    An array is named as a type, or as an array of a family.
     """
 
     name: str
@@ -148,16 +148,13 @@ class Accepts:
         match data_type, target:
             case (NullType(), _):
                 return target
-            case (StringType(), NumericType() | DateType() | TimestampType() | TimestampNTZType()):
+            case (StringType(), NumericType() | DatetimeType()):
                 return None if self.name in ("integral", "fractional") else target
             case (StringType(), _) if target in (BINARY, CALENDAR_INTERVAL):
                 return target
             case (AtomicType(), StringType()):
                 return target
-            case (
-                DateType() | TimestampType() | TimestampNTZType(),
-                DateType() | TimestampType() | TimestampNTZType(),
-            ):
+            case (DatetimeType(), DatetimeType()):
                 return target
             case (NumericType(), NumericType()) if self.exact is not None:
                 return target

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, lit
@@ -12,17 +13,30 @@ from ..schemas.types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapT
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_id, to_sql_type
 from ..text.text import pretty
-from .mismatch import require_count, type_mismatch, unexpected_type, wrong_argument_count
-from .shapes import first_type, like_call, named, with_arguments
+from .mismatch import require_count, type_mismatch, unexpected_type
+from .shapes import (
+    Check,
+    Result,
+    Text,
+    each,
+    first_type,
+    like_call,
+    named,
+    result_of,
+    template,
+    with_arguments,
+)
 
 
-def _nullable_first(call: Call) -> bool:
+def _first_nullable(call: Call) -> bool:
     return call.arguments[0].nullable
 
 
-def _checked(
-    wanted: str, count: int, *, predicate: bool = False, walked: int = 1
-) -> Callable[[Call, Conf], Expression]:
+def _two_nullable(call: Call) -> bool:
+    return call.arguments[0].nullable or call.arguments[1].nullable
+
+
+def _checked(wanted: str, count: int, *, predicate: bool = False, walked: int = 1) -> Check:
     def check(call: Call, conf: Conf) -> Expression:
         require_count(call, count)
         kind = ArrayType if wanted == "ARRAY" else MapType
@@ -48,23 +62,6 @@ def _with_keys(call: Call) -> DataType:
     return MapType(call.arguments[1].data_type, kind.value_type, kind.value_contains_null)
 
 
-def _with_values(call: Call) -> DataType:
-    kind, body = first_type(call), call.arguments[-1]
-    if not isinstance(kind, MapType):
-        return kind
-    return MapType(kind.key_type, body.data_type, body.nullable)
-
-
-def _any_nullable(call: Call) -> bool:
-    """exists and forall know three values: null where an element's test is null."""
-    return call.arguments[0].nullable or call.arguments[1].nullable
-
-
-def _identity(data_type: DataType, nullable: bool) -> LambdaFunction:
-    variable = LambdaVariable(name="id", type_=data_type, is_nullable=nullable, expr_id=fresh_id())
-    return LambdaFunction(body=variable, parameters=(variable,))
-
-
 def _check_aggregate(call: Call, conf: Conf) -> Expression:
     """Without a last step the result is what was accumulated."""
     require_count(call, 3, 4)
@@ -72,14 +69,12 @@ def _check_aggregate(call: Call, conf: Conf) -> Expression:
         raise unexpected_type(call, 0, '"ARRAY"')
     zero, merge = call.arguments[1], call.arguments[2]
     if len(call.arguments) == 3:
-        call = with_arguments(call, (*call.arguments, _identity(zero.data_type, True)))
+        result = LambdaVariable(name="id", type_=zero.data_type, expr_id=fresh_id())
+        same = LambdaFunction(body=result, parameters=(result,))
+        call = with_arguments(call, (*call.arguments, same))
     if not same_type(zero.data_type, merge.data_type):
         raise unexpected_type(call, 2, f'"{zero.data_type.sql}"')
     return call
-
-
-def _aggregate_nullable(call: Call) -> bool:
-    return call.arguments[0].nullable or call.arguments[-1].nullable
 
 
 def _aggregate_sql(call: Call, show: Show) -> str:
@@ -87,7 +82,7 @@ def _aggregate_sql(call: Call, show: Show) -> str:
     given = call.arguments
     if isinstance(finish, LambdaFunction) and finish.body == finish.parameters[0]:
         given = given[:-1]
-    return f"{call.name}({', '.join(show(a) for a in given)})"
+    return f"{call.name}({', '.join(map(show, given))})"
 
 
 def _comparator(call: Call, element: DataType, nullable: bool) -> LambdaFunction:
@@ -97,8 +92,7 @@ def _comparator(call: Call, element: DataType, nullable: bool) -> LambdaFunction
         for name in ("left", "right")
     )
 
-    def test(name: str, *arguments: Expression) -> Call:
-        return like_call(call, name, *arguments)
+    test = partial(like_call, call)
 
     def choose(condition: Expression, value: int, other: Expression) -> Expression:
         return test("if", condition, lit(value), other)
@@ -112,8 +106,7 @@ def _comparator(call: Call, element: DataType, nullable: bool) -> LambdaFunction
 
 
 def _check_array_sort(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) not in (1, 2):
-        raise wrong_argument_count("array_sort", "[1, 2]", len(call.arguments))
+    require_count(call, 1, 2)
     kind = call.arguments[0].data_type
     if not isinstance(kind, ArrayType):
         raise unexpected_type(call, 0, '"ARRAY"')
@@ -136,27 +129,11 @@ def _array_sort_sql(call: Call, show: Show) -> str:
     return f"array_sort({', '.join(show(a) for a in given)})"
 
 
-def _zipped(call: Call) -> DataType:
-    body = call.arguments[-1]
-    return ArrayType(body.data_type, body.nullable)
-
-
-def _zipped_map(call: Call) -> DataType:
+def _with_values(call: Call) -> DataType:
     kind, body = first_type(call), call.arguments[-1]
     if not isinstance(kind, MapType):
         return kind
     return MapType(kind.key_type, body.data_type, body.nullable)
-
-
-def _two_nullable(call: Call) -> bool:
-    return call.arguments[0].nullable or call.arguments[1].nullable
-
-
-def _text(extra: str) -> Callable[[Call, Show], str]:
-    def show_call(call: Call, show: Show) -> str:
-        return f"{call.name}({', '.join(show(a) for a in call.arguments)}{extra})"
-
-    return show_call
 
 
 def _elements(value: Expression) -> Parameters:
@@ -202,41 +179,33 @@ _ZIPPED_MAPS = HigherOrder(_of_both_maps, counts=(3,), of_maps=True, walked=2, f
 def _spec(
     name: str,
     lambdas: HigherOrder,
-    check: Callable[[Call, Conf], Expression],
-    result: Callable[[Call], DataType],
-    nullable: Callable[[Call], bool] = _nullable_first,
+    check: Check,
+    result: Result,
+    nullable: Callable[[Call], bool] = _first_nullable,
     *,
-    codegen: bool = True,
-    text: Callable[[Call, Show], str] | None = None,
-    sql: Callable[[Call, Show], str] | None = None,
+    text: Text | str | None = None,
     **fields: Any,
 ) -> FunctionSpec:
     return FunctionSpec(
         name=name,
-        data_type=result,
+        data_type=result_of(result),
         nullable=nullable,
         check=check,
-        text=text,
-        sql=sql,
-        codegen=codegen,
+        text=template(text),
         higher_order=lambdas,
         **fields,
     )
 
 
 register(
-    _spec("transform", _WITH_PLACE, _checked("ARRAY", 2), _transformed, reads_clock="never"),
-    _spec(
-        "filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), first_type, reads_clock="never"
+    *each(
+        _spec("transform", _WITH_PLACE, _checked("ARRAY", 2), _transformed),
+        _spec("filter", _WITH_PLACE, _checked("ARRAY", 2, predicate=True), 0),
+        reads_clock="never",
     ),
+    # They know three values: null where an element's test is null.
     *(
-        _spec(
-            name,
-            _OF_ARRAYS,
-            _checked("ARRAY", 2, predicate=True),
-            lambda call: BOOLEAN,
-            _any_nullable,
-        )
+        _spec(name, _OF_ARRAYS, _checked("ARRAY", 2, predicate=True), BOOLEAN, _two_nullable)
         for name in ("exists", "forall")
     ),
     *named(
@@ -244,33 +213,28 @@ register(
             "aggregate",
             _AGGREGATE,
             _check_aggregate,
-            lambda call: call.arguments[-1].data_type,
-            _aggregate_nullable,
+            -1,
+            lambda call: call.arguments[0].nullable or call.arguments[-1].nullable,
             sql=_aggregate_sql,
         ),
         "reduce",
     ),
-    _spec(
-        "array_sort",
-        _COMPARED,
-        _check_array_sort,
-        first_type,
-        codegen=False,
-        text=_text(", false"),
-        sql=_array_sort_sql,
-    ),
-    _spec(
-        "zip_with", _ZIPPED, _checked("ARRAY", 3, walked=2), _zipped, _two_nullable, codegen=False
-    ),
-    _spec("map_filter", _OF_MAPS, _checked("MAP", 2, predicate=True), first_type, codegen=False),
-    _spec("transform_keys", _OF_MAPS, _checked("MAP", 2), _with_keys, codegen=False),
-    _spec("transform_values", _OF_MAPS, _checked("MAP", 2), _with_values, codegen=False),
-    _spec(
-        "map_zip_with",
-        _ZIPPED_MAPS,
-        _checked("MAP", 3, walked=2),
-        _zipped_map,
-        _two_nullable,
+    *each(
+        _spec(
+            "array_sort",
+            _COMPARED,
+            _check_array_sort,
+            0,
+            text="array_sort({args}, false)",
+            sql=_array_sort_sql,
+        ),
+        _spec("zip_with", _ZIPPED, _checked("ARRAY", 3, walked=2), _transformed, _two_nullable),
+        _spec("map_filter", _OF_MAPS, _checked("MAP", 2, predicate=True), 0),
+        _spec("transform_keys", _OF_MAPS, _checked("MAP", 2), _with_keys),
+        _spec("transform_values", _OF_MAPS, _checked("MAP", 2), _with_values),
+        _spec(
+            "map_zip_with", _ZIPPED_MAPS, _checked("MAP", 3, walked=2), _with_values, _two_nullable
+        ),
         codegen=False,
     ),
 )

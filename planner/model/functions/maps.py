@@ -21,14 +21,10 @@ from ..settings.conf import Conf
 from ..text.quoting import in_quotes, to_sql_id, to_sql_type
 from ..text.text import pretty
 from ..tree import replace
+from .access import element_type
 from .coercion import cast_to, coerce_to_common, wider_without_strings
 from .collections import element_of, merged, null_or_holds_null
-from .mismatch import (
-    require_count,
-    type_mismatch,
-    type_names,
-    unexpected_type,
-)
+from .mismatch import require_count, type_mismatch, type_names, unexpected_type
 from .shapes import like_call, scalar, with_arguments
 
 
@@ -68,14 +64,21 @@ def _check_element_at(call: Call, conf: Conf) -> Expression:
             if isinstance(key.data_type, IntegralType) and key.data_type != LONG:
                 return with_arguments(call, (base, cast_to(key, INT, conf)))
             raise unexpected_type(call, 1, '"INT"')
-        case MapType(key_type=wanted):
-            common = wider_without_strings(wanted, key.data_type, conf)
-            if common is None:
-                raise _bad_key(call)
-            return with_arguments(call, (base, cast_to(key, common, conf)))
+        case MapType():
+            return _with_key(call, conf)
         case _:
             shown = replace(call, name="element_at")  # what try_element_at is
             raise unexpected_type(shown, 0, '("ARRAY" or "MAP")')
+
+
+def _with_key(call: Call, conf: Conf) -> Expression:
+    """`f(map, key)`, the key at a type that the map's keys have, too."""
+    mapping, key = call.arguments
+    assert isinstance(mapping.data_type, MapType)
+    common = wider_without_strings(mapping.data_type.key_type, key.data_type, conf)
+    if common is None:
+        raise _bad_key(call)
+    return with_arguments(call, (mapping, cast_to(key, common, conf)))
 
 
 def _bad_key(call: Call) -> AnalysisError:
@@ -92,22 +95,9 @@ def _bad_key(call: Call) -> AnalysisError:
 
 def _check_contains_key(call: Call, conf: Conf) -> Expression:
     require_count(call, 2)
-    mapping, key = call.arguments
-    kind = mapping.data_type
-    if not isinstance(kind, MapType):
+    if not isinstance(call.arguments[0].data_type, MapType):
         raise _bad_key(call)
-    common = wider_without_strings(kind.key_type, key.data_type, conf)
-    if common is None:
-        raise _bad_key(call)
-    return with_arguments(call, (mapping, cast_to(key, common, conf)))
-
-
-def _element_type(call: Call) -> DataType:
-    match call.arguments[0].data_type:
-        case ArrayType(element_type=inner) | MapType(value_type=inner):
-            return inner
-        case other:
-            return other
+    return _with_key(call, conf)
 
 
 def _element_text(call: Call, show: Show) -> str:
@@ -126,10 +116,6 @@ def _element_sql(call: Call, show: Show) -> str:
         inner = ", ".join(show(a) for a in parts.arguments)
         return f"split_part({inner}, {show(call.arguments[1])})"
     return f"{'try_' if call.options else ''}element_at({shown})"
-
-
-def _try_element_at(call: Call) -> Expression:
-    return like_call(call, "element_at", *call.arguments, options=("TRY",))
 
 
 def _map_of(call: Call) -> DataType:
@@ -190,7 +176,7 @@ def _contains_key(call: Call) -> Expression:
 register(
     FunctionSpec(
         name="element_at",
-        data_type=_element_type,
+        data_type=element_type,
         nullable=lambda call: True,
         check=_check_element_at,
         text=_element_text,
@@ -204,10 +190,10 @@ register(
     ),
     FunctionSpec(
         name="try_element_at",
-        data_type=_element_type,
+        data_type=element_type,
         nullable=lambda call: True,
         check=_check_element_at,
-        replacement=_try_element_at,
+        replacement=lambda call: like_call(call, "element_at", *call.arguments, options=("TRY",)),
     ),
     # Maps.
     # What the planner itself puts around grouping keys.

@@ -32,7 +32,7 @@ def within_one(function: Callable[[float], float]) -> Callable[[float], float]:
     return lambda x: function(x) if -1 <= x <= 1 else math.nan
 
 
-def log(call: Call, base: float, x: float) -> float | None:
+def log(base: float, x: float) -> float | None:
     """`log(base, x)`."""
     return None if base <= 0 or x <= 0 else math.log(x) / math.log(base)
 

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from ..expressions.core import Call, Cast, Expression
-from ..registry import FunctionSpec, one_function, register
-from ..schemas.types import (
-    BYTE,
-    DOUBLE,
-    INT,
-    LONG,
-    DataType,
-    DecimalType,
-    NumericType,
-)
+from ..expressions.evaluation import evaluate
+from ..registry import FunctionSpec, Show, null_if_any, one_function, register
+from ..schemas.types import BYTE, DOUBLE, INT, LONG, DataType, DecimalType, NumericType
 from ..settings.conf import Conf
 from ..tree import replace
 from . import math_values as values
-from .mismatch import non_foldable, non_foldable_argument, require_count, wrong_argument_count
-from .operands import check_operands, coerce_operands
+from .arithmetic import TRY_NAMES, check_numeric
+from .mismatch import non_foldable, non_foldable_argument, require_count
 from .operator_values import ARITHMETIC, pmod
 from .shapes import (
     always_null,
     check_types,
+    each,
     like_call,
     named,
     never_null,
+    replaced,
     resolve,
     resolve_like,
     scalar,
@@ -35,16 +31,19 @@ from .shapes import (
 )
 
 _DOUBLES = "double|yearmonth|daytime"
+_PAIR = "double, double"
 
 
-def _of_double(
+def _of_doubles(
     name: str,
-    evaluate: Callable[[float], object] | None = None,
+    evaluate: Callable[..., object] | None = None,
     *,
-    lower: bool = False,
     takes: str = "double",
+    lower: bool = False,
+    nullable: Callable[[Call], bool] = always_null,
+    **fields: Any,
 ) -> FunctionSpec:
-    """A function of one double, which plans show in upper case (a few in lower)."""
+    """A function of doubles, which plans show in upper case (a few in lower)."""
     form = None if lower else "{upper}({args})"
     return scalar(
         name,
@@ -52,36 +51,10 @@ def _of_double(
         DOUBLE,
         text=form,
         pretty=form,
-        nullable=always_null,
-        evaluate=None if evaluate is None else (lambda call, value: evaluate(value)),
+        nullable=nullable,
+        evaluate=None if evaluate is None else (lambda call, *values: evaluate(*values)),
         pushed_into_branches=True,
-    )
-
-
-def _of_two_doubles(
-    name: str, evaluate: Callable[[float, float], float] | None = None, *, lower: bool = False
-) -> FunctionSpec:
-    form = None if lower else "{upper}({args})"
-    return scalar(
-        name,
-        "double, double",
-        DOUBLE,
-        text=form,
-        pretty=form,
-        evaluate=None if evaluate is None else (lambda call, a, b: evaluate(a, b)),
-        pushed_into_branches=True,
-    )
-
-
-def _constant(name: str, value: float) -> FunctionSpec:
-    return scalar(
-        name,
-        "",
-        DOUBLE,
-        text="{upper}()",
-        pretty="{upper}()",
-        nullable=never_null,
-        evaluate=lambda call: value,
+        **fields,
     )
 
 
@@ -89,10 +62,7 @@ def _constant(name: str, value: float) -> FunctionSpec:
 
 
 def _scale_of(call: Call) -> int | None:
-    scale = call.arguments[1]
-    from ..expressions.evaluation import evaluate
-
-    value = evaluate(scale)
+    value = evaluate(call.arguments[1])
     return value.value if value is not None and isinstance(value.value, int) else None
 
 
@@ -137,35 +107,26 @@ def _ceil_type(call: Call) -> DataType:
     return LONG
 
 
-def _ceil(name: str) -> FunctionSpec:
-    def form(call: Call, show: Callable[[Expression], str]) -> str:
-        shown = ", ".join(show(a) for a in call.arguments)
-        upper = len(call.arguments) == 1 and call.name != "ceiling"
-        return f"{call.name.upper() if upper else call.name}({shown})"
+def _ceil_text(call: Call, show: Show) -> str:
+    upper = len(call.arguments) == 1 and call.name != "ceiling"
+    name = call.name.upper() if upper else call.name
+    return f"{name}({', '.join(map(show, call.arguments))})"
 
-    return FunctionSpec(
-        name=name,
-        data_type=_ceil_type,
+
+def _ceil(name: str) -> FunctionSpec:
+    return scalar(
+        name,
+        "any...",
+        _ceil_type,
         nullable=always_null,
         check=_check_ceil,
-        text=form,
-        pretty=form,
-        null_intolerant=True,
+        text=_ceil_text,
+        pretty=_ceil_text,
         evaluate=values.whole,
-        pushed_into_branches=True,
     )
 
 
 # -------------------------------------------------------------------------- remainders and shifts
-
-
-def _check_pmod(call: Call, conf: Conf) -> Expression:
-    require_count(call, 2)
-    return check_operands(coerce_operands(call, conf, "numeric"), "numeric")
-
-
-def _remainder(call: Call) -> DataType:
-    return like_call(call, "%", *call.arguments).data_type
 
 
 def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
@@ -185,27 +146,16 @@ def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
 
 
 def _check_log(call: Call, conf: Conf) -> Expression:
+    require_count(call, 1, 2)
     if len(call.arguments) == 1:
         call = with_arguments(call, (resolve("e", (), conf), *call.arguments))
-    if len(call.arguments) != 2:
-        raise wrong_argument_count("log", "[1, 2]", len(call.arguments))
     return check_types(call, ["double", "double"], conf)
 
 
 # ------------------------------------------------------------------------------------ try_ forms
 
-_OPERATORS = {
-    "try_add": "+",
-    "try_subtract": "-",
-    "try_multiply": "*",
-    "try_divide": "/",
-    "try_mod": "%",
-}
 
-
-def _try(name: str) -> FunctionSpec:
-    operator = _OPERATORS[name]
-
+def _try(name: str, operator: str) -> FunctionSpec:
     def build(call: Call) -> Expression:
         result = resolve_like(call, operator, *call.arguments)
         numbers = all(isinstance(a.data_type, NumericType) for a in call.arguments)
@@ -213,23 +163,10 @@ def _try(name: str) -> FunctionSpec:
             return replace(result, options=("TRY",))
         return like_call(call, "tryeval", result)
 
-    def check(call: Call, conf: Conf) -> Expression:
-        if len(call.arguments) != 2:
-            raise wrong_argument_count(name, "2", len(call.arguments))
-        build(call)
-        return call
-
-    return FunctionSpec(
-        name=name,
-        data_type=lambda call: build(call).data_type,
-        nullable=always_null,
-        check=check,
-        sql=lambda call, show: f"{name}({', '.join(show(a) for a in call.arguments)})",
-        replacement=build,
-    )
+    return replaced(name, "any, any", build, nullable=always_null, sql="{name}({args})")
 
 
-def _try_sql(call: Call, show: Callable[[Expression], str]) -> str:
+def _try_sql(call: Call, show: Show) -> str:
     """`tryeval(ts + interval)` as the function that it came from."""
     inner = call.arguments[0]
     if call.options and isinstance(inner, Call):
@@ -247,106 +184,75 @@ def _try_sql(call: Call, show: Callable[[Expression], str]) -> str:
 
 
 def _check_random(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) > 1:
-        raise wrong_argument_count(call.name, "[0, 1]", len(call.arguments))
+    require_count(call, 0, 1)
     return check_types(call, ["!int|bigint"] * len(call.arguments), conf)
 
 
-def _random(name: str) -> FunctionSpec:
-    return scalar(
-        name,
-        "",
-        DOUBLE,
-        check=_check_random,
-        deterministic=False,
-        nullable=never_null,
-        null_intolerant=False,
-    )
-
-
 register(
-    *(_of_double(name) for name in ("acosh", "asinh", "atanh")),
-    *(_of_double(name, getattr(math, name)) for name in ("cos", "cosh", "sin", "sinh", "tan")),
-    *(_of_double(name, getattr(math, name)) for name in ("tanh", "atan", "degrees", "radians")),
-    _of_double("acos", values.within_one(math.acos)),
-    _of_double("asin", values.within_one(math.asin)),
-    _of_double("cot", lambda x: 1 / math.tan(x)),
-    _of_double("csc", lambda x: 1 / math.sin(x)),
-    _of_double("sec", lambda x: 1 / math.cos(x)),
-    _of_double("cbrt", values.cube_root),
-    _of_double("expm1", math.expm1),
-    _of_double("exp", math.exp),
-    _of_double("sqrt", math.sqrt),
-    _of_double("log10", values.log_above(math.log10)),
-    _of_double("log1p", values.log_above(math.log1p, -1.0)),
-    _of_double("log2", values.log_above(lambda x: math.log(x) / math.log(2))),
-    _of_double("ln", values.log_above(math.log), lower=True),
-    _of_double("rint", values.rint, lower=True),
+    *(_of_doubles(name) for name in ("acosh", "asinh", "atanh")),
+    *(_of_doubles(name, getattr(math, name)) for name in ("cos", "cosh", "sin", "sinh", "tan")),
+    *(_of_doubles(name, getattr(math, name)) for name in ("tanh", "atan", "degrees", "radians")),
+    _of_doubles("acos", values.within_one(math.acos)),
+    _of_doubles("asin", values.within_one(math.asin)),
+    _of_doubles("cot", lambda x: 1 / math.tan(x)),
+    _of_doubles("csc", lambda x: 1 / math.sin(x)),
+    _of_doubles("sec", lambda x: 1 / math.cos(x)),
+    _of_doubles("cbrt", values.cube_root),
+    _of_doubles("expm1", math.expm1),
+    _of_doubles("exp", math.exp),
+    _of_doubles("sqrt", math.sqrt),
+    _of_doubles("log10", values.log_above(math.log10)),
+    _of_doubles("log1p", values.log_above(math.log1p, -1.0)),
+    _of_doubles("log2", values.log_above(lambda x: math.log(x) / math.log(2))),
+    _of_doubles("ln", values.log_above(math.log), lower=True),
+    _of_doubles("log", values.log, takes=_PAIR, check=_check_log),
+    _of_doubles("rint", values.rint, lower=True),
     *one_function(
-        _of_double("signum", values.sign, takes=_DOUBLES),
-        _of_double("sign", values.sign, lower=True, takes=_DOUBLES),
+        _of_doubles("signum", values.sign, takes=_DOUBLES),
+        _of_doubles("sign", values.sign, lower=True, takes=_DOUBLES),
     ),
-    scalar(
-        "log",
-        "double, double",
-        DOUBLE,
-        check=_check_log,
-        text="LOG({args})",
-        pretty="LOG({args})",
-        nullable=always_null,
-        evaluate=values.log,
+    _of_doubles("atan2", math.atan2, takes=_PAIR, nullable=null_if_any),
+    _of_doubles("hypot", math.hypot, takes=_PAIR, nullable=null_if_any),
+    *one_function(
+        _of_doubles("power", math.pow, takes=_PAIR, nullable=null_if_any),
+        _of_doubles("pow", math.pow, takes=_PAIR, nullable=null_if_any, lower=True),
+    ),
+    *each(
+        _of_doubles("e", lambda: math.e, takes="", nullable=never_null),
+        _of_doubles("pi", lambda: math.pi, takes="", nullable=never_null),
+        pushed_into_branches=False,
+    ),
+    *each(
+        *(
+            scalar(
+                name,
+                "numeric, [int=0]",
+                _rounded_type,
+                then=_constant_scale,
+                nullable=always_null,
+                null_for_null=True,
+                evaluate=values.rounded,
+            )
+            for name in ("round", "bround")
+        ),
+        *named(_ceil("ceil"), "ceiling"),
+        _ceil("floor"),
+        scalar("factorial", "int", LONG, nullable=always_null, evaluate=values.factorial),
+        *(
+            scalar(
+                name,
+                "numeric, numeric",
+                lambda call: like_call(call, "%", *call.arguments).data_type,
+                nullable=always_null,
+                check=check_numeric,
+                evaluate=evaluate,
+                same_as=same_as,
+                ansi_error="REMAINDER_BY_ZERO",
+                tolerant="try_mod",
+            )
+            for name, evaluate, same_as in (("pmod", pmod, None), ("mod", ARITHMETIC["%"], "%"))
+        ),
         pushed_into_branches=True,
-    ),
-    _of_two_doubles("atan2", math.atan2),
-    _of_two_doubles("hypot", math.hypot),
-    *one_function(_of_two_doubles("power", math.pow), _of_two_doubles("pow", math.pow, lower=True)),
-    _constant("e", math.e),
-    _constant("pi", math.pi),
-    *(
-        scalar(
-            name,
-            "numeric, [int=0]",
-            _rounded_type,
-            then=_constant_scale,
-            nullable=always_null,
-            null_for_null=True,
-            evaluate=values.rounded,
-            pushed_into_branches=True,
-        )
-        for name in ("round", "bround")
-    ),
-    *named(_ceil("ceil"), "ceiling"),
-    _ceil("floor"),
-    scalar(
-        "factorial",
-        "int",
-        LONG,
-        nullable=always_null,
-        evaluate=values.factorial,
-        pushed_into_branches=True,
-    ),
-    FunctionSpec(
-        name="pmod",
-        data_type=_remainder,
-        nullable=always_null,
-        check=_check_pmod,
-        null_intolerant=True,
-        evaluate=pmod,
-        pushed_into_branches=True,
-        ansi_error="REMAINDER_BY_ZERO",
-        tolerant="try_mod",
-    ),
-    FunctionSpec(
-        name="mod",
-        same_as="%",
-        data_type=_remainder,
-        nullable=always_null,
-        check=_check_pmod,
-        evaluate=ARITHMETIC["%"],
-        null_intolerant=True,
-        pushed_into_branches=True,
-        ansi_error="REMAINDER_BY_ZERO",
-        tolerant="try_mod",
     ),
     scalar(
         "width_bucket",
@@ -359,8 +265,11 @@ register(
     *_shift("shiftleft", "<<"),
     *_shift("shiftright", ">>"),
     *_shift("shiftrightunsigned", ">>>"),
-    *(_try(name) for name in _OPERATORS),
+    *(_try(name, operator) for operator, name in TRY_NAMES.items()),
     scalar("tryeval", "any", 0, nullable=always_null, sql=_try_sql),
-    *named(_random("rand"), "random"),
-    _random("randn"),
+    *each(
+        *named(scalar("rand", "", DOUBLE, check=_check_random, nullable=never_null), "random"),
+        scalar("randn", "", DOUBLE, check=_check_random, nullable=never_null),
+        deterministic=False,
+    ),
 )

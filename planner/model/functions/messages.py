@@ -7,11 +7,9 @@ and CatalystDataToProtobuf.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal
-from ..registry import FunctionSpec, Show, null_if_any, register
+from ..registry import Show, null_if_any, register
 from ..schemas.avro import avro_type
 from ..schemas.open_schemas import open_schema
 from ..schemas.types import BINARY, DataType, as_nullable
@@ -21,7 +19,7 @@ from ..text.text import pretty
 from ..tree import replace
 from .hashes import map_options
 from .mismatch import require_count, type_mismatch, wrong_argument_count
-from .shapes import always_null, check_types, scalar
+from .shapes import always_null, check_types, option_type, scalar
 
 Options = tuple[tuple[str, str], ...]
 
@@ -88,12 +86,6 @@ def _check_from_protobuf(call: Call, conf: Conf) -> Expression:
     return check_types(short, ["binary"], conf)
 
 
-def _type_of(call: Call) -> DataType:
-    found = call.options[0]
-    assert isinstance(found, DataType)
-    return found
-
-
 def _text(call: Call, show: Show) -> str:
     if not call.options:
         return f"{call.name}({', '.join(map(show, call.arguments))})"
@@ -113,32 +105,24 @@ def _sql(call: Call, show: Show) -> str:
     return f"{call.name}({', '.join((show(call.arguments[0]), *given))})"
 
 
-def _pretty(call: Call, show: Show) -> str:
-    return f"{call.name}({show(call.arguments[0])})"
-
-
-def _spec(
-    name: str,
-    takes: str,
-    check: Callable[[Call, Conf], Expression],
-    nullable: Callable[[Call], bool] = always_null,
-) -> FunctionSpec:
-    return scalar(
-        name,
-        takes,
-        _type_of,
-        check=check,
-        text=_text,
-        pretty=_pretty,
-        sql=_sql,
-        nullable=nullable,
-        options_hold="type and values",
-    )
-
-
 register(
-    _spec("from_avro", "binary, any, [any]", _check_from_avro),
-    _spec("to_avro", "any, [any]", _check_to, null_if_any),
-    _spec("from_protobuf", "binary, any, [any], [any]", _check_from_protobuf),
-    _spec("to_protobuf", "any, any, [any], [any]", _check_to, null_if_any),
+    *(
+        scalar(
+            name,
+            takes,
+            option_type,
+            check=check,
+            nullable=nullable,
+            text=_text,
+            pretty="{name}({0})",
+            sql=_sql,
+            options_hold="type and values",
+        )
+        for name, takes, check, nullable in (
+            ("from_avro", "binary, any, [any]", _check_from_avro, always_null),
+            ("to_avro", "any, [any]", _check_to, null_if_any),
+            ("from_protobuf", "binary, any, [any], [any]", _check_from_protobuf, always_null),
+            ("to_protobuf", "any, any, [any], [any]", _check_to, null_if_any),
+        )
+    )
 )

@@ -1,10 +1,10 @@
-"""The rest: types by name as functions, JVM invocations, facts about the session."""
+"""The rest: types as functions, methods of the JVM, facts about the session, AES."""
 
 from __future__ import annotations
 
 import getpass
 
-from ..expressions.core import Call, Cast, Expression, Literal
+from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import (
     BINARY,
@@ -24,9 +24,14 @@ from ..schemas.types import (
     FloatType,
 )
 from ..settings.conf import Conf
+from ..tree import replace
+from .coercion import implicit
 from .json_values import invoked
-from .mismatch import non_foldable, wrong_argument_count
+from .mismatch import non_foldable, require_count, wrong_argument_count
 from .shapes import (
+    always_null,
+    each,
+    first_type,
     invocation_text,
     like_call,
     named,
@@ -36,35 +41,25 @@ from .shapes import (
     resolve_like,
     scalar,
 )
+from .shapes import invoked as invoked_by_name
 
+_UTILITIES = "ExpressionImplUtils"
+_DECRYPTED = "binary, binary, [string='GCM'], [string='DEFAULT'], [binary='']"
+_METHOD = "string, string, any..."
 # Spark's release and the revision that it was built from.
 _VERSION = "4.3.0 98bc0212c94705434471627068f41e374ccab143"
 
 
-def _type_function(name: str, data_type: DataType) -> FunctionSpec:
+def _type_function(data_type: DataType) -> FunctionSpec:
     """`int(x)` is CAST(x AS INT)."""
 
     def check(call: Call, conf: Conf) -> Expression:
-        if len(call.arguments) != 1:
-            raise wrong_argument_count(name, "1", len(call.arguments))
-        return Cast(
-            child=call.arguments[0],
-            type_=data_type,
-            mode="ANSI" if conf.ansi else "LEGACY",
-            time_zone=conf.time_zone,
-            implicit=True,  # names show the argument alone
-            origin=call.origin,
-        )
+        require_count(call, 1)
+        # Implicit: names show the argument alone.
+        return replace(implicit(call.arguments[0], data_type, conf), origin=call.origin)
 
+    name = data_type.simple.partition("(")[0]
     return FunctionSpec(name=name, data_type=lambda call: data_type, check=check)
-
-
-def _typeof(call: Call) -> Expression:
-    return Literal(value=call.arguments[0].data_type.simple, type_=STRING)
-
-
-def _equal_null(call: Call) -> Expression:
-    return resolve_like(call, "<=>", *call.arguments)
 
 
 def _to_binary(call: Call) -> Expression:
@@ -74,7 +69,7 @@ def _to_binary(call: Call) -> Expression:
         raise non_foldable(call, "fmt", "STRING", rest[0])
     form = str(rest[0].value).lower() if rest and isinstance(rest[0], Literal) else "hex"
     if form in ("utf-8", "utf8"):
-        charset = Literal(value="UTF-8", type_=STRING)
+        charset = lit("UTF-8")
         options = ("encode", "Encode.encode", "{args}, false, false")
         return like_call(call, "static_invoke", value, charset, options=options)
     if form == "base64":
@@ -86,10 +81,10 @@ def _try_to_binary(call: Call) -> Expression:
     """`tryeval(unhex(..))`; it keeps the format, so that Spark SQL can say it."""
     form = call.arguments[1] if len(call.arguments) > 1 else None
     value = form.value if isinstance(form, Literal) else None
-    made = _to_binary(like_call(call, "to_binary", *call.arguments))
+    decoded = _to_binary(like_call(call, "to_binary", *call.arguments))
     # The encoding is an argument already.
-    more = () if value is None or len(made.children) > 1 else (value,)
-    return like_call(call, "tryeval", made, options=("try_to_binary", *more))
+    more = () if value is None or len(decoded.children) > 1 else (value,)
+    return like_call(call, "tryeval", decoded, options=("try_to_binary", *more))
 
 
 def _enough_values(call: Call, show: Show) -> str:
@@ -103,49 +98,42 @@ def _enough_values(call: Call, show: Show) -> str:
     return f"({' + '.join(present)} >= {least})"
 
 
-def _invocation(name: str) -> FunctionSpec:
-    def show_sql(call: Call, show: object) -> str:
-        function = original(call)
-        form = function.spec.sql
-        if form is not None:
-            return form(function, show)  # type: ignore[arg-type]
-        return f"{function.name}({', '.join(show(a) for a in function.arguments)})"  # type: ignore[operator]
-
-    def show_name(call: Call, show: Show) -> str:
-        return f"{call.options[0]}({', '.join(show(a) for a in call.arguments)})"
-
-    return FunctionSpec(
-        name=name,
-        data_type=lambda call: original(call).data_type,
-        nullable=lambda call: original(call).nullable,
-        null_intolerant=True,
-        evaluate=invoked,
-        options_hold="method",
-        text=invocation_text,
-        pretty=show_name,
-        sql=show_sql,
-    )
+def _invocation_sql(call: Call, show: Show) -> str:
+    function = original(call)
+    if function.spec.sql is not None:
+        return function.spec.sql(function, show)
+    return f"{function.name}({', '.join(map(show, function.arguments))})"
 
 
 def _check_cast(call: Call, conf: Conf) -> Expression:
     raise wrong_argument_count("cast", "0", len(call.arguments))
 
 
+def _try_decrypt(call: Call) -> Expression:
+    """`tryeval(static_invoke(..))`: what fails is null. It keeps the name, for Spark SQL."""
+    options = ("aes_decrypt", f"{_UTILITIES}.aesDecrypt", "{args}")
+    method = like_call(call, "static_invoke", *call.arguments, options=options)
+    return like_call(call, "tryeval", method, options=(call.name,))
+
+
+def _check_method(call: Call, conf: Conf) -> Expression:
+    """The names of the class and the method are constants."""
+    for word, argument in zip(("class", "method"), call.arguments, strict=False):
+        if not argument.foldable:
+            raise non_foldable(call, word, "STRING", argument)
+    return call
+
+
 register(
-    _type_function("boolean", BOOLEAN),
-    _type_function("tinyint", BYTE),
-    _type_function("smallint", SHORT),
-    _type_function("int", INT),
-    _type_function("bigint", LONG),
-    _type_function("float", FLOAT),
-    _type_function("double", DOUBLE),
-    _type_function("decimal", DecimalType(10, 0)),
-    _type_function("string", STRING),
-    _type_function("binary", BINARY),
-    _type_function("date", DATE),
-    _type_function("timestamp", TIMESTAMP),
-    replaced("typeof", "any", _typeof, of_types=True),
-    replaced("equal_null", "any, any", _equal_null, constant_text="data"),
+    *map(_type_function, (BOOLEAN, BYTE, SHORT, INT, LONG, FLOAT, DOUBLE, DecimalType(10, 0))),
+    *map(_type_function, (STRING, BINARY, DATE, TIMESTAMP)),
+    replaced("typeof", "any", lambda call: lit(first_type(call).simple), of_types=True),
+    replaced(
+        "equal_null",
+        "any, any",
+        lambda call: resolve_like(call, "<=>", *call.arguments),
+        constant_text="data",
+    ),
     replaced(
         "to_binary",
         "string, [string]",
@@ -162,52 +150,77 @@ register(
         sql=_enough_values,
         treats_alike=True,
     ),
-    _invocation("static_invoke"),
-    _invocation("invoke"),
+    *(
+        FunctionSpec(
+            name=name,
+            data_type=lambda call: original(call).data_type,
+            nullable=lambda call: original(call).nullable,
+            null_intolerant=True,
+            evaluate=invoked,
+            options_hold="method",
+            text=invocation_text,
+            pretty=lambda call, show: f"{call.options[0]}({', '.join(map(show, call.arguments))})",
+            sql=_invocation_sql,
+        )
+        for name in ("static_invoke", "invoke")
+    ),
     # What casts: `cast(x AS type)`; as a function of that name it takes nothing.
     scalar("cast", "", STRING, check=_check_cast),
-    scalar("input_file_name", "", STRING, deterministic=False, nullable=never_null),
-    scalar(
-        "spark_partition_id",
-        "",
-        INT,
-        deterministic=False,
-        nullable=never_null,
-        text="SPARK_PARTITION_ID()",
-        pretty="SPARK_PARTITION_ID()",
-    ),
-    scalar("monotonically_increasing_id", "", LONG, deterministic=False, nullable=never_null),
-    scalar("uuid", "", STRING, deterministic=False, nullable=never_null),
-    *named(
+    *each(
+        scalar("input_file_name", "", STRING),
+        scalar("input_file_block_start", "", LONG),
+        scalar("input_file_block_length", "", LONG),
         scalar(
-            "current_user",
+            "spark_partition_id",
+            "",
+            INT,
+            text="SPARK_PARTITION_ID()",
+            pretty="SPARK_PARTITION_ID()",
+        ),
+        scalar("monotonically_increasing_id", "", LONG),
+        scalar("uuid", "", STRING),
+        nullable=never_null,
+        null_intolerant=False,
+        deterministic=False,
+    ),
+    *each(
+        *named(
+            scalar(
+                "current_user", "", STRING, evaluate=lambda call: getpass.getuser(), literal=True
+            ),
+            "user",
+            "session_user",
+        ),
+        scalar(
+            "current_schema",
             "",
             STRING,
-            nullable=never_null,
-            evaluate=lambda call: getpass.getuser(),
-            literal=True,
+            aliases=("current_database",),
+            evaluate=lambda call: "default",
         ),
-        "user",
-        "session_user",
-    ),
-    scalar(
-        "current_schema",
-        "",
-        STRING,
+        scalar("current_catalog", "", STRING, evaluate=lambda call: "spark_catalog"),
+        scalar("version", "", STRING, evaluate=lambda call: _VERSION),
         nullable=never_null,
-        aliases=("current_database",),
-        evaluate=lambda call: "default",
+        null_intolerant=False,
     ),
-    scalar(
-        "current_catalog",
-        "",
-        STRING,
-        nullable=never_null,
-        evaluate=lambda call: "spark_catalog",
+    # AES, and methods of the JVM that a query names.
+    invoked_by_name(
+        "aes_encrypt",
+        "binary, binary, [string='GCM'], [string='DEFAULT'], [binary=''], [binary='']",
+        BINARY,
+        f"{_UTILITIES}.aesEncrypt",
     ),
-    scalar("version", "", STRING, nullable=never_null, evaluate=lambda call: _VERSION),
-    *(
-        scalar(name, "", LONG, deterministic=False, nullable=never_null)
-        for name in ("input_file_block_start", "input_file_block_length")
+    invoked_by_name("aes_decrypt", _DECRYPTED, BINARY, f"{_UTILITIES}.aesDecrypt"),
+    replaced("try_aes_decrypt", _DECRYPTED, _try_decrypt, sql="{name}({args})"),
+    *each(
+        scalar(
+            "java_method", _METHOD, STRING, then=_check_method, text="java_method({args}, true)"
+        ),
+        scalar("reflect", _METHOD, STRING, then=_check_method, text="reflect({args}, true)"),
+        scalar("try_reflect", _METHOD, STRING, then=_check_method, text="reflect({args}, false)"),
+        nullable=always_null,
+        null_intolerant=False,
+        deterministic=False,
+        codegen=False,
     ),
 )

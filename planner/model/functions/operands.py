@@ -7,16 +7,15 @@ from ..registry import Show
 from ..schemas.casts import decimal_for
 from ..schemas.types import (
     DOUBLE,
+    AnsiIntervalType,
     CalendarIntervalType,
     DataType,
-    DayTimeIntervalType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegralType,
     NullType,
     StringType,
-    YearMonthIntervalType,
 )
 from ..settings.conf import Conf
 from . import coercion
@@ -24,8 +23,6 @@ from .coercion import cast_to, decimal_of_literal, tightest_common_type
 from .inputs import parameter
 from .mismatch import binary_diff_types, binary_wrong_type
 from .shapes import with_arguments
-
-_NUMERIC = "numeric"
 
 
 def _common_string(left: DataType, right: DataType) -> DataType | None:
@@ -49,21 +46,17 @@ def promote(expression: Expression, data_type: DataType, conf: Conf) -> Expressi
 
 def with_decimals(call: Call, conf: Conf) -> Call:
     """Numbers beside a decimal: whole numbers become decimals, decimals beside floats doubles."""
+
+    def beside(side: Expression, other: Expression) -> Expression:
+        match side.data_type, other.data_type:
+            case (IntegralType(), DecimalType()):
+                return _as_decimal(side, conf)
+            case (DecimalType(), FloatType() | DoubleType()):
+                return cast_to(side, DOUBLE, conf)
+        return side
+
     left, right = call.arguments
-    a, b = left.data_type, right.data_type
-    if a == b:
-        return call
-    match a, b:
-        case (IntegralType(), DecimalType()):
-            return with_arguments(call, (_as_decimal(left, conf), right))
-        case (DecimalType(), IntegralType()):
-            return with_arguments(call, (left, _as_decimal(right, conf)))
-        case (FloatType() | DoubleType(), DecimalType()):
-            return with_arguments(call, (left, cast_to(right, DOUBLE, conf)))
-        case (DecimalType(), FloatType() | DoubleType()):
-            return with_arguments(call, (cast_to(left, DOUBLE, conf), right))
-        case _:
-            return call
+    return with_arguments(call, (beside(left, right), beside(right, left)))
 
 
 def _as_decimal(expression: Expression, conf: Conf) -> Expression:
@@ -78,9 +71,7 @@ def coerce_operands(call: Call, conf: Conf, takes: str) -> Call:
     if conf.ansi:
         promoted = _common_string(left.data_type, right.data_type)
         if promoted is not None:
-            call = with_arguments(
-                call, (promote(left, promoted, conf), promote(right, promoted, conf))
-            )
+            call = with_arguments(call, [promote(a, promoted, conf) for a in call.arguments])
     else:
         call = strings_as_doubles(call, conf)
     call = with_decimals(call, conf)
@@ -90,7 +81,7 @@ def coerce_operands(call: Call, conf: Conf, takes: str) -> Call:
     ):
         common = tightest_common_type(left.data_type, right.data_type, conf)
         if common is not None and parameter(takes).implicit(common, ansi=True) == common:
-            call = with_arguments(call, (cast_to(left, common, conf), cast_to(right, common, conf)))
+            call = with_arguments(call, [cast_to(a, common, conf) for a in call.arguments])
     return call
 
 
@@ -98,7 +89,7 @@ def strings_as_doubles(call: Call, conf: Conf) -> Call:
     """Without ANSI a string operand of arithmetic is a double (or a decimal's double)."""
     left, right = call.arguments
     a, b = left.data_type, right.data_type
-    skip = CalendarIntervalType | DayTimeIntervalType | YearMonthIntervalType
+    skip = CalendarIntervalType | AnsiIntervalType
     if isinstance(a, StringType) and not isinstance(b, skip):
         left = cast_to(left, DOUBLE, conf)
     if isinstance(b, StringType) and not isinstance(a, skip):
@@ -114,16 +105,13 @@ def check_operands(call: Call, takes: str) -> Call:
     """
     left, right = (a.data_type for a in call.arguments)
     both_decimal = isinstance(left, DecimalType) and isinstance(right, DecimalType)
-    same_intervals = isinstance(left, _ANSI_INTERVAL) and type(left) is type(right)
+    same_intervals = isinstance(left, AnsiIntervalType) and type(left) is type(right)
     if left != right and not both_decimal and not same_intervals:
         raise binary_diff_types(call)
     kind = parameter(takes)
     if kind.implicit(left, ansi=True) != left or isinstance(left, NullType):
         raise binary_wrong_type(call, kind.sql)
     return call
-
-
-_ANSI_INTERVAL = DayTimeIntervalType | YearMonthIntervalType
 
 
 def infix(call: Call, show: Show) -> str:

@@ -11,6 +11,7 @@ from typing import cast
 
 from ..expressions.core import Call
 from ..schemas.types import (
+    AnsiIntervalType,
     DataType,
     DateType,
     DayTimeIntervalType,
@@ -51,7 +52,7 @@ def _number(call: Call, value: object) -> object:
                 return None
         case FloatType():
             return float(float_text(cast(float, value)))
-        case DayTimeIntervalType() | YearMonthIntervalType():
+        case AnsiIntervalType():
             amount = cast(int, value)
             bits = 64 if isinstance(kind, DayTimeIntervalType) else 32
             if wrap(amount, bits) != amount:

@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-from ..expressions.core import Call, Expression, Literal, lit
+from ..expressions.core import NULL_LITERAL, Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
-from ..schemas.types import DOUBLE, INT, NULL, DataType, NullType
+from ..schemas.types import DOUBLE, INT, NullType
 from ..settings.conf import Conf
 from ..text.quoting import in_quotes, to_sql_id
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to
-from .mismatch import non_foldable, type_mismatch, unexpected_type, wrong_argument_count
-from .shapes import first_type, never_null
-
-
-def _int(call: Call) -> DataType:
-    return INT
-
-
-def _double(call: Call) -> DataType:
-    return DOUBLE
-
-
-def _rank_name(call: Call, show: Show) -> str:
-    """A rank's arguments are the columns of ORDER BY, which its name does not repeat."""
-    return f"{call.name.upper()}()"
-
-
-def _plain_name(call: Call, show: Show) -> str:
-    return f"{call.name}()"
+from .mismatch import non_foldable, require_count, type_mismatch, unexpected_type
+from .shapes import always_null, each, first_type, never_null, taking, template
 
 
 def _check_offset(call: Call, conf: Conf) -> Expression:
     """`lag(x)` is `lag(x, 1, NULL)`."""
-    given = call.arguments
-    if not 1 <= len(given) <= 3:
-        raise wrong_argument_count(call.name, "[1, 2, 3]", len(given))
-    defaults = (lit(1), Literal(value=None, type_=NULL))
+    require_count(call, 1, 2, 3)
+    given, defaults = call.arguments, (lit(1), NULL_LITERAL)
     value, offset, default = given + defaults[len(given) - 1 :]
     if not offset.foldable:
         shown = f"(- {pretty(offset)})" if call.name == "lag" else pretty(offset)
@@ -54,18 +35,11 @@ def _check_offset(call: Call, conf: Conf) -> Expression:
     return replace(call, arguments=(value, offset, default))
 
 
-def _check_none(call: Call, conf: Conf) -> Expression:
-    if call.arguments:
-        raise wrong_argument_count(call.name, "0", len(call.arguments))
-    return call
-
-
 def _check_tiles(call: Call, conf: Conf) -> Expression:
     """`ntile(4)`: a constant above 0."""
     if not call.arguments:
         return replace(call, arguments=(lit(1),))
-    if len(call.arguments) > 1:
-        raise wrong_argument_count(call.name, "[0, 1]", len(call.arguments))
+    require_count(call, 0, 1)
     tiles = call.arguments[0]
     if not tiles.foldable:
         raise non_foldable(call, "buckets", tiles.data_type.sql, tiles)
@@ -104,8 +78,8 @@ def _offset_text(call: Call, show: Show) -> str:
 def _ignores_nulls(call: Call) -> bool:
     """Said by a clause, or as DataFrames do by a third argument."""
     given = call.arguments[2] if len(call.arguments) > 2 else None
-    told = isinstance(given, Literal) and given.value is True
-    return told or bool(call.options and call.options[0])
+    is_argument = isinstance(given, Literal) and given.value is True
+    return is_argument or bool(call.options and call.options[0])
 
 
 def _nth_text(call: Call, show: Show) -> str:
@@ -118,39 +92,48 @@ def _nth_name(call: Call, show: Show) -> str:
     return f"nth_value({', '.join(map(show, call.arguments[:2]))}){ignore}"
 
 
+_NAME = template("{name}()")
+# A rank's arguments are the columns of ORDER BY, which its name does not repeat.
+_RANK_NAME = template("{upper}()")
+
 register(
-    FunctionSpec(
-        name="row_number", kind="window", data_type=_int, nullable=never_null, check=_check_none,
-        limits_groups=True,
-    ),
-    FunctionSpec(
-        name="rank", kind="window", data_type=_int, nullable=never_null, pretty=_rank_name,
-        sql=_plain_name, rank_like=True, limits_groups=True,
-    ),
-    FunctionSpec(
-        name="dense_rank", kind="window", data_type=_int, nullable=never_null, pretty=_rank_name,
-        sql=_plain_name, rank_like=True, limits_groups=True,
-    ),
-    FunctionSpec(
-        name="percent_rank", kind="window", data_type=_double, nullable=never_null,
-        pretty=_rank_name, sql=_plain_name, rank_like=True,
-    ),
-    FunctionSpec(
-        name="cume_dist", kind="window", data_type=_double, nullable=never_null, text=_plain_name,
-        sql=_plain_name,
-    ),
-    FunctionSpec(
-        name="ntile", kind="window", data_type=_int, nullable=never_null, check=_check_tiles
-    ),
-    *(
+    *each(
+        *each(
+            FunctionSpec(name="rank", data_type=lambda call: INT, limits_groups=True),
+            FunctionSpec(name="dense_rank", data_type=lambda call: INT, limits_groups=True),
+            FunctionSpec(name="percent_rank", data_type=lambda call: DOUBLE),
+            rank_like=True,
+            pretty=_RANK_NAME,
+            sql=_NAME,
+        ),
         FunctionSpec(
-            name=name, kind="window", data_type=first_type, nullable=lambda call: True,
-            check=_check_offset, text=_offset_text, null_treatment=True, constant_text="data",
-        )
-        for name in ("lag", "lead")
+            name="row_number", data_type=lambda call: INT, check=taking(""), limits_groups=True
+        ),
+        FunctionSpec(name="cume_dist", data_type=lambda call: DOUBLE, text=_NAME, sql=_NAME),
+        FunctionSpec(name="ntile", data_type=lambda call: INT, check=_check_tiles),
+        kind="window",
+        nullable=never_null,
     ),
-    FunctionSpec(
-        name="nth_value", kind="window", data_type=first_type, nullable=lambda call: True,
-        check=_check_nth, text=_nth_text, pretty=_nth_name, null_treatment=True,
+    *each(
+        *(
+            FunctionSpec(
+                name=name,
+                data_type=first_type,
+                check=_check_offset,
+                text=_offset_text,
+                constant_text="data",
+            )
+            for name in ("lag", "lead")
+        ),
+        FunctionSpec(
+            name="nth_value",
+            data_type=first_type,
+            check=_check_nth,
+            text=_nth_text,
+            pretty=_nth_name,
+        ),
+        kind="window",
+        nullable=always_null,
+        null_treatment=True,
     ),
-)  # fmt: skip
+)

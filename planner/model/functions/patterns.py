@@ -11,9 +11,9 @@ from ..schemas.types import BOOLEAN, INT, STRING, ArrayType, BinaryType
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_expr
 from ..tree import replace
-from .mismatch import require_count, wrong_argument_count
+from .mismatch import require_count
 from .pattern_values import extracted, found, like, with_matches_replaced
-from .shapes import always_null, check_types, like_call, replaced, resolve_like, scalar
+from .shapes import always_null, check_types, each, like_call, replaced, resolve_like, scalar
 
 _TEXTS = ArrayType(STRING, False)
 
@@ -40,27 +40,19 @@ def like_escape(call: Call) -> str:
 
 
 def _like_text(call: Call, show: Show) -> str:
-    value, pattern = (show(argument) for argument in call.arguments[:2])
+    value, pattern = map(show, call.arguments[:2])
     escape = like_escape(call)
     suffix = "" if escape == "\\" else f" ESCAPE '{escape}'"
     return f"{value} LIKE {pattern}{suffix}"
 
 
 def _like_sql(call: Call, show: Show) -> str:
-    value, pattern = (show(argument) for argument in call.arguments[:2])
-    escape = like_escape(call)
-    suffix = "" if escape == "\\" else f" ESCAPE '{escape}'"
-    return f"({value} LIKE {pattern}{suffix})"
+    return f"({_like_text(call, show)})"
 
 
 def _ilike_text(call: Call, show: Show) -> str:
-    value, pattern = (show(argument) for argument in call.arguments[:2])
+    value, pattern = map(show, call.arguments[:2])
     return f"ilike({value}, {pattern}, {like_escape(call)})"
-
-
-def _ilike_pretty(call: Call, show: Show) -> str:
-    value, pattern = (show(argument) for argument in call.arguments[:2])
-    return f"ilike({value}, {pattern})"
 
 
 def _ilike_replacement(call: Call) -> Expression:
@@ -68,11 +60,10 @@ def _ilike_replacement(call: Call) -> Expression:
     return replace(call, name="like", arguments=tuple(lowered))
 
 
-def _many_patterns(name: str, word: str, negated: bool) -> FunctionSpec:
+def _many_patterns(name: str, words: str) -> FunctionSpec:
     def show_sql(call: Call, show: Show) -> str:
-        value, *patterns = (show(argument) for argument in call.arguments)
-        maybe_not = "NOT " if negated else ""
-        return f"({value} {maybe_not}LIKE {word} ({', '.join(patterns)}))"
+        value, *patterns = map(show, call.arguments)
+        return f"({value} {words} ({', '.join(patterns)}))"
 
     return scalar(
         name,
@@ -90,13 +81,9 @@ def _part_of(name: str, shown: str, evaluate: Callable[[Call, str, str], bool]) 
     """contains and its kin: of two strings, or of bytes by a method."""
     method = f"{shown[0].lower()}{shown[1:]}"
 
-    def binary(call: Call) -> bool:
-        return all(isinstance(a.data_type, BinaryType) for a in call.arguments)
-
     def check(call: Call, conf: Conf) -> Expression:
-        if len(call.arguments) != 2:
-            raise wrong_argument_count(name, "2", len(call.arguments))
-        if not binary(call):
+        require_count(call, 2)
+        if not all(isinstance(a.data_type, BinaryType) for a in call.arguments):
             return check_types(call, ["string", "string"], conf)
         options = (name, f"ByteArrayMethods.{method}", "{args}")
         return like_call(call, "static_invoke", *call.arguments, options=options)
@@ -118,7 +105,7 @@ def _part_of(name: str, shown: str, evaluate: Callable[[Call, str, str], bool]) 
 def _split_part(call: Call) -> Expression:
     text, delimiter, part = call.arguments
     parts = like_call(call, "stringsplitsql", text, delimiter)
-    return like_call(call, "element_at", parts, part, options=("",)) if call else parts
+    return like_call(call, "element_at", parts, part, options=("",))
 
 
 def _split(call: Call, text: str, pattern: str, limit: int) -> tuple[str, ...]:
@@ -139,30 +126,28 @@ def _regexp_substr(call: Call) -> Expression:
 
 
 register(
-    scalar(
-        "like",
-        "string, string",
-        BOOLEAN,
-        check=_check_like,
-        text=_like_text,
-        pretty=_like_text,
-        sql=_like_sql,
-        evaluate=like,
-        pushed_into_branches=True,
-        costly=True,
-        predicate=True,
-        parsed_operands=(2, 3),
-        constant_text="like",
-    ),
-    scalar(
-        "ilike",
-        "string, string",
-        BOOLEAN,
-        check=_check_like,
-        text=_ilike_text,
-        pretty=_ilike_pretty,
-        sql=lambda call, show: _like_sql(call, show).replace(" LIKE ", " ILIKE ", 1),
-        replacement=_ilike_replacement,
+    *each(
+        scalar(
+            "like",
+            "string, string",
+            BOOLEAN,
+            check=_check_like,
+            text=_like_text,
+            pretty=_like_text,
+            sql=_like_sql,
+            evaluate=like,
+            pushed_into_branches=True,
+        ),
+        scalar(
+            "ilike",
+            "string, string",
+            BOOLEAN,
+            check=_check_like,
+            text=_ilike_text,
+            pretty="ilike({0}, {1})",
+            sql=lambda call, show: _like_sql(call, show).replace(" LIKE ", " ILIKE ", 1),
+            replacement=_ilike_replacement,
+        ),
         costly=True,
         predicate=True,
         parsed_operands=(2, 3),
@@ -187,17 +172,14 @@ register(
             for name in ("rlike", "regexp", "regexp_like")
         )
     ),
-    _many_patterns("likeany", "ANY", False),
-    _many_patterns("likeall", "ALL", False),
-    _many_patterns("notlikeany", "ANY", True),
-    _many_patterns("notlikeall", "ALL", True),
+    _many_patterns("likeany", "LIKE ANY"),
+    _many_patterns("likeall", "LIKE ALL"),
+    _many_patterns("notlikeany", "NOT LIKE ANY"),
+    _many_patterns("notlikeall", "NOT LIKE ALL"),
     # LIKE '%text%' and its kin after the optimizer; also functions of their own.
     _part_of("contains", "Contains", lambda call, text, part: part in text),
     _part_of("startswith", "StartsWith", lambda call, text, part: text.startswith(part)),
     _part_of("endswith", "EndsWith", lambda call, text, part: text.endswith(part)),
-    # Splitting.
-    scalar("split", "string, string, [int=-1]", _TEXTS, evaluate=_split, constant_text="regex"),
-    scalar("stringsplitsql", "string, string", _TEXTS, constant_text="regex"),
     replaced(
         "split_part",
         "string, string, int",
@@ -205,33 +187,23 @@ register(
         sql="split_part({args})",
         constant_text="data",
     ),
-    # Regular expressions.
-    scalar(
-        "regexp_extract",
-        "string, string, [int=1]",
-        STRING,
-        evaluate=extracted,
-        constant_number=True,
+    *each(
+        scalar("split", "string, string, [int=-1]", _TEXTS, evaluate=_split),
+        scalar("stringsplitsql", "string, string", _TEXTS),
+        replaced("regexp_count", "string, string", _regexp_count),
+        replaced("regexp_substr", "string, string", _regexp_substr),
+        *each(
+            scalar("regexp_extract", "string, string, [int=1]", STRING, evaluate=extracted),
+            scalar("regexp_extract_all", "string, string, [int=1]", ArrayType(STRING, True)),
+            scalar(
+                "regexp_replace",
+                "string, string, string, [int=1]",
+                STRING,
+                evaluate=with_matches_replaced,
+            ),
+            scalar("regexp_instr", "string, string, [int=0]", INT),
+            constant_number=True,
+        ),
         constant_text="regex",
     ),
-    scalar(
-        "regexp_extract_all",
-        "string, string, [int=1]",
-        ArrayType(STRING, True),
-        constant_number=True,
-        constant_text="regex",
-    ),
-    scalar(
-        "regexp_replace",
-        "string, string, string, [int=1]",
-        STRING,
-        evaluate=with_matches_replaced,
-        constant_number=True,
-        constant_text="regex",
-    ),
-    scalar(
-        "regexp_instr", "string, string, [int=0]", INT, constant_number=True, constant_text="regex"
-    ),
-    replaced("regexp_count", "string, string", _regexp_count, constant_text="regex"),
-    replaced("regexp_substr", "string, string", _regexp_substr, constant_text="regex"),
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ..expressions.core import Call, Expression
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import BOOLEAN, BooleanType, NullType, same_shape
@@ -19,10 +17,18 @@ from .mismatch import (
     failed_call,
     require_count,
     require_orderable,
-    wrong_argument_count,
 )
 from .operands import coerce_operands
-from .shapes import check_types, common_reference, never_null, resolve_like, scalar, with_arguments
+from .shapes import (
+    check_types,
+    common_reference,
+    each,
+    never_null,
+    resolve_like,
+    scalar,
+    template,
+    with_arguments,
+)
 
 
 def _check_logic(call: Call, conf: Conf) -> Expression:
@@ -31,46 +37,19 @@ def _check_logic(call: Call, conf: Conf) -> Expression:
     if conf.ansi:
         # As for any operator: a string takes the other operand's type, whatever it is.
         typed = coerce_operands(call, conf, "boolean")
-    if any(isinstance(a.data_type, NullType) for a in typed.arguments):
-        typed = with_arguments(typed, [_without_null(a, conf) for a in typed.arguments])
+    typed = with_arguments(
+        typed,
+        [
+            cast_to(a, BOOLEAN, conf) if isinstance(a.data_type, NullType) else a
+            for a in typed.arguments
+        ],
+    )
     left, right = (a.data_type for a in typed.arguments)
     if left != right:
         raise binary_diff_types(typed)
     if not isinstance(left, BooleanType):
         raise binary_wrong_type(typed, '"BOOLEAN"')
     return typed
-
-
-def _without_null(expression: Expression, conf: Conf) -> Expression:
-    if isinstance(expression.data_type, NullType):
-        return cast_to(expression, BOOLEAN, conf)
-    return expression
-
-
-def _logic_spec(name: str) -> FunctionSpec:
-    word = name.upper()
-
-    def show_logic(call: Call, show: Show) -> str:
-        left, right = call.arguments
-        return f"({show(left)} {word} {show(right)})"
-
-    return FunctionSpec(
-        name=name,
-        data_type=lambda call: BOOLEAN,
-        check=_check_logic,
-        text=show_logic,
-        pretty=show_logic,
-        sql=show_logic,
-        evaluate=values.both if name == "and" else values.either,
-        predicate=True,
-        commutative=True,
-        associative=True,
-        ansi_free=True,
-        short_circuits=True,
-        reads_clock="never",
-        parsed_operands=(2, 2),
-        treats_alike=True,
-    )
 
 
 def _check_in(call: Call, conf: Conf) -> Expression:
@@ -132,71 +111,78 @@ def between_replacement(call: Call) -> Expression:
 
 
 def _check_not(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) != 1:
-        raise wrong_argument_count("not", "1", len(call.arguments))
-    return check_types(replace(call, name="not"), ["boolean"], conf)
-
-
-def _null_test(name: str, words: str, evaluate: Callable[..., object]) -> FunctionSpec:
-    return scalar(
-        name,
-        "any",
-        BOOLEAN,
-        nullable=never_null,
-        pretty=f"({{0}} {words})",
-        sql=f"({{0}} {words})",
-        evaluate=evaluate,
-        ansi_free=True,
-        pushed_into_branches=True,
-        predicate=True,
-        reads_clock="never",
-        parsed_operands=(1, 1),
-    )
+    call = replace(call, name="not")
+    require_count(call, 1)
+    return check_types(call, ["boolean"], conf)
 
 
 register(
-    _logic_spec("and"),
-    _logic_spec("or"),
-    scalar(
-        "not",
-        "boolean",
-        BOOLEAN,
-        check=_check_not,
-        text="NOT {0}",
-        pretty="(NOT {0})",
-        sql="(NOT {0})",
-        null_intolerant=True,
-        evaluate=lambda call, value: not value,
-        aliases=("!",),
-        ansi_free=True,
+    *each(
+        *(
+            FunctionSpec(
+                name=name,
+                data_type=lambda call: BOOLEAN,
+                check=_check_logic,
+                text=form,
+                pretty=form,
+                sql=form,
+                evaluate=evaluate,
+                commutative=True,
+                associative=True,
+                short_circuits=True,
+                parsed_operands=(2, 2),
+                treats_alike=True,
+            )
+            for name, evaluate, form in (
+                ("and", values.both, template("({0} AND {1})")),
+                ("or", values.either, template("({0} OR {1})")),
+            )
+        ),
+        scalar(
+            "not",
+            "boolean",
+            BOOLEAN,
+            check=_check_not,
+            text="NOT {0}",
+            pretty="(NOT {0})",
+            sql="(NOT {0})",
+            evaluate=lambda call, value: not value,
+            aliases=("!",),
+            parsed_operands=(1, 1),
+        ),
+        *(
+            scalar(
+                name,
+                "any",
+                BOOLEAN,
+                nullable=never_null,
+                pretty=f"({{0}} {words})",
+                sql=f"({{0}} {words})",
+                evaluate=evaluate,
+                pushed_into_branches=True,
+                parsed_operands=(1, 1),
+            )
+            for name, words, evaluate in (
+                ("isnull", "IS NULL", lambda call, value: value is None),
+                ("isnotnull", "IS NOT NULL", lambda call, value: value is not None),
+            )
+        ),
+        FunctionSpec(
+            name="in",
+            data_type=lambda call: BOOLEAN,
+            check=_check_in,
+            text=_in_text,
+            pretty=_in_pretty,
+            sql=_in_pretty,
+            evaluate=values.is_in,
+            short_circuits=True,
+            parsed_operands=(1, 2147483647),
+            treats_alike=True,
+            constant_text="data",
+        ),
         predicate=True,
-        reads_clock="never",
-        parsed_operands=(1, 1),
-    ),
-    _null_test("isnull", "IS NULL", lambda call, value: value is None),
-    _null_test("isnotnull", "IS NOT NULL", lambda call, value: value is not None),
-    scalar(
-        "isnan",
-        "double|float",
-        BOOLEAN,
-        nullable=never_null,
-        evaluate=lambda call, value: value is not None and value != value,
-    ),
-    FunctionSpec(
-        name="in",
-        data_type=lambda call: BOOLEAN,
-        check=_check_in,
-        text=_in_text,
-        pretty=_in_pretty,
-        sql=_in_pretty,
-        evaluate=values.is_in,
         ansi_free=True,
-        predicate=True,
         reads_clock="never",
-        short_circuits=True,
-        parsed_operands=(1, 2147483647),
-        treats_alike=True,
-        constant_text="data",
     ),
     FunctionSpec(
         name="inset",
@@ -217,5 +203,12 @@ register(
         replacement=between_replacement,
         predicate=True,
         reads_clock="never",
+    ),
+    scalar(
+        "isnan",
+        "double|float",
+        BOOLEAN,
+        nullable=never_null,
+        evaluate=lambda call, value: value is not None and value != value,
     ),
 )

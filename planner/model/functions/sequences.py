@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..expressions.core import Alias, AttributeReference, Call, Expression, GetStructField
-from ..registry import Show, register
+from ..registry import register
 from ..schemas.types import (
     DATE,
     TIMESTAMP,
@@ -19,13 +19,12 @@ from ..text.text import pretty
 from .array_values import sequence_value
 from .coercion import coerce_to_common, implicit
 from .collections import element_of
-from .mismatch import type_mismatch, wrong_argument_count
+from .mismatch import require_count, type_mismatch
 from .shapes import check_types, like_call, scalar, with_arguments
 
 
 def _check_sequence(call: Call, conf: Conf) -> Expression:
-    if len(call.arguments) not in (2, 3):
-        raise wrong_argument_count("sequence", "[2, 3]", len(call.arguments))
+    require_count(call, 2, 3)
     kinds = [a.data_type for a in call.arguments[:2]]
     together = call.arguments if isinstance(kinds[0], IntegralType) else call.arguments[:2]
     values = coerce_to_common(together, conf)
@@ -52,14 +51,9 @@ def _check_sequence(call: Call, conf: Conf) -> Expression:
 def _zipped_names(call: Call) -> list[str]:
     if call.options:
         return [str(name) for name in call.options]
-    names = []
-    for position, argument in enumerate(call.arguments):
-        match argument:
-            case AttributeReference(name=name) | Alias(name=name) | GetStructField(name=name):
-                names.append(name)
-            case _:
-                names.append(str(position))
-    return names
+    named = AttributeReference | Alias | GetStructField
+    arguments = enumerate(call.arguments)
+    return [a.name if isinstance(a, named) else str(position) for position, a in arguments]
 
 
 def _check_zip(call: Call, conf: Conf) -> Expression:
@@ -73,10 +67,6 @@ def _zipped(call: Call) -> DataType:
         for name, argument in zip(_zipped_names(call), call.arguments, strict=True)
     )
     return ArrayType(StructType(fields), False)
-
-
-def _zip_text(call: Call, show: Show) -> str:
-    return f"arrays_zip({', '.join([*(show(a) for a in call.arguments), *_zipped_names(call)])})"
 
 
 register(
@@ -94,7 +84,9 @@ register(
         "array...",
         _zipped,
         check=_check_zip,
-        text=_zip_text,
+        text=lambda call, show: (
+            f"arrays_zip({', '.join([*map(show, call.arguments), *_zipped_names(call)])})"
+        ),
         null_intolerant=False,
         treats_alike=True,
         options_hold="names",

@@ -8,7 +8,7 @@ from typing import Any
 from .. import registry
 from ..expressions.core import AttributeReference, Call, Expression, Literal, lit
 from ..frozen import dataclass
-from ..registry import FunctionSpec, Kind, Show
+from ..registry import FunctionSpec, Show
 from ..schemas.types import STRING, DataType, NullType
 from ..settings.conf import Conf
 from ..tree import replace
@@ -100,6 +100,17 @@ def check_arguments(call: Call, wanted: Parameters, conf: Conf) -> Call:
     return check_types(full, [wanted.at(i) for i in range(len(given))], conf)
 
 
+def taking(takes: str, then: Check | None = None) -> Check:
+    """The check of a function of these parameters, and what else there is to check after it."""
+    wanted = parameters(takes)
+
+    def check(call: Call, conf: Conf) -> Expression:
+        typed = check_arguments(call, wanted, conf)
+        return typed if then is None else then(typed, conf)
+
+    return check
+
+
 def check_types(call: Call, wanted: Sequence[Parameter | str], conf: Conf) -> Call:
     """The call with its arguments cast to what the parameters take.
 
@@ -149,6 +160,13 @@ def first_type(call: Call) -> DataType:
     return call.arguments[0].data_type
 
 
+def option_type(call: Call) -> DataType:
+    """The type that the call's first option is."""
+    found = call.options[0]
+    assert isinstance(found, DataType)
+    return found
+
+
 def never_null(call: Call) -> bool:
     """A function that has a value for every input."""
     return False
@@ -170,14 +188,7 @@ def scalar(
     text: Text | str | None = None,
     pretty: Text | str | None = None,
     sql: Text | str | None = None,
-    replacement: Callable[[Call], Expression] | None = None,
-    evaluate: Callable[..., object] | None = None,
-    deterministic: bool = True,
     null_intolerant: bool | None = None,
-    null_for_null: bool = False,
-    codegen: bool = True,
-    aliases: tuple[str, ...] = (),
-    kind: Kind = "scalar",
     **fields: Any,
 ) -> FunctionSpec:
     """A function of fixed parameter types.
@@ -192,39 +203,24 @@ def scalar(
         text: the plan text; a string with `{name}`, `{args}`, `{0}`, `{option1}`, `{zone}`, ...
         pretty: the same for the pretty text.
         sql: the same for Spark SQL.
-        replacement: what the optimizer puts in its place.
-        evaluate: its value: (call, *values); nulls come only if it is not null-intolerant.
-        null_intolerant: default: a scalar that is null where an argument is. Ask a live Spark:
-            a condition `f(column) IS NOT NULL` shows in its plan whether Spark infers anything
-            about the column.
-        null_for_null: only constant folding knows that a null argument makes the result null.
-        fields: other fields of FunctionSpec.
+        null_intolerant: default: it is null where an argument is. Ask a live Spark: a condition
+            `f(column) IS NOT NULL` shows in its plan whether Spark infers anything about the
+            column.
+        fields: other fields of FunctionSpec. `evaluate` gets the call and the values, of which one
+            is null only if the function is not null-intolerant.
     """
-    wanted = parameters(takes)
-
-    def checked(call: Call, conf: Conf) -> Expression:
-        typed = check_arguments(call, wanted, conf)
-        return typed if then is None else then(typed, conf)
-
     if null_intolerant is None:
         usual = nullable in (registry.null_if_any, always_null)
-        null_intolerant = kind == "scalar" and usual and not null_for_null
+        null_intolerant = usual and not fields.get("null_for_null")
     return FunctionSpec(
         name=name,
-        kind=kind,
         data_type=result_of(result),
         nullable=nullable,
-        check=check or checked,
+        check=check or taking(takes, then),
         text=template(text),
         pretty=template(pretty),
         sql=template(sql),
-        replacement=replacement,
-        evaluate=evaluate,
-        deterministic=deterministic,
-        null_intolerant=null_intolerant and replacement is None,
-        null_for_null=null_for_null,
-        codegen=codegen,
-        aliases=aliases,
+        null_intolerant=null_intolerant and "replacement" not in fields,
         **fields,
     )
 
@@ -234,35 +230,37 @@ def named(spec: FunctionSpec, *names: str) -> tuple[FunctionSpec, ...]:
     return registry.one_function(spec, *(replace(spec, name=name) for name in names))
 
 
+def each(*specs: FunctionSpec, **fields: Any) -> tuple[FunctionSpec, ...]:
+    """The functions, all with these fields."""
+    return tuple(replace(spec, **fields) for spec in specs)
+
+
 def replaced(
     name: str,
     takes: str,
     build: Callable[[Call], Expression],
     *,
+    nullable: Callable[[Call], bool] | None = None,
     text: Text | str | None = None,
     pretty: Text | str | None = None,
     sql: Text | str | None = None,
-    evaluate: Callable[..., object] | None = None,
     **fields: Any,
 ) -> FunctionSpec:
     """A function that the optimizer replaces: its type and nullability are the replacement's."""
-    wanted = parameters(takes)
 
-    def check(call: Call, conf: Conf) -> Expression:
-        typed = check_arguments(call, wanted, conf)
+    def can_build(typed: Call, conf: Conf) -> Expression:
         build(typed)
         return typed
 
     return FunctionSpec(
         name=name,
         data_type=lambda call: build(call).data_type,
-        nullable=lambda call: build(call).nullable,
-        check=check,
+        nullable=nullable or (lambda call: build(call).nullable),
+        check=taking(takes, can_build),
         text=template(text),
         pretty=template(pretty),
         sql=template(sql),
         replacement=build,
-        evaluate=evaluate,
         **fields,
     )
 
@@ -276,9 +274,8 @@ def invoked(
     *,
     kind: str = "static_invoke",
     nullable: Callable[[Call], bool] = always_null,
-    text: Text | str | None = None,
-    pretty: Text | str | None = None,
-    sql: Text | str | None = None,
+    text: str | None = None,
+    check: Check | None = None,
 ) -> FunctionSpec:
     """A function that the optimizer replaces by a call of a JVM method.
 
@@ -289,18 +286,15 @@ def invoked(
     def build(call: Call) -> Expression:
         return replace(call, name=kind, options=(name, target, shown, *call.options))
 
-    return replace(
-        scalar(
-            name,
-            takes,
-            result,
-            nullable=nullable,
-            text=text,
-            pretty=pretty,
-            sql=sql,
-            replacement=build,
-        ),
-        sql=template(sql) or template("{name}({args})"),
+    return scalar(
+        name,
+        takes,
+        result,
+        nullable=nullable,
+        check=check,
+        text=text,
+        sql="{name}({args})",
+        replacement=build,
     )
 
 
@@ -323,7 +317,7 @@ def invocation_text(call: Call, show: Show) -> str:
 
 def template(text: Text | str | None) -> Text | None:
     """A text function of a template; see `scalar`."""
-    if text is None or not isinstance(text, str):
+    if not isinstance(text, str):
         return text
     form = text
 

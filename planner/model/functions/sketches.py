@@ -4,20 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, Literal
 from ..expressions.evaluation import evaluate
-from ..registry import (
-    AggregateForms,
-    Buffer,
-    Finish,
-    FunctionSpec,
-    Merge,
-    Over,
-    Start,
-    null_if_any,
-    register,
-)
+from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Over, Start, register
 from ..schemas.types import (
     BINARY,
     BOOLEAN,
@@ -35,22 +26,24 @@ from ..schemas.types import (
 from ..settings.conf import Conf
 from ..tree import replace
 from .aggregates_common import (
-    always,
+    OBJECT_BUFFER,
+    OBJECT_FORMS,
+    OBJECT_TEXT,
+    aggregate,
     gathered_forms,
-    not_nullable,
-    nullable,
-    planned_only,
+    object_aggregate,
     present,
-    typed_text,
 )
 from .build import call as build
 from .build import double, long, when
 from .mismatch import non_foldable, require_count
-from .shapes import always_null, check_types, invoked, scalar
+from .shapes import always_null, check_types, each, invoked, never_null, scalar, template
 
 _BITMAPS = "BitmapExpressionUtils"
+_BITMAP = Buffer("bitmap", BINARY)
 _UTF8 = "ExpressionImplUtils"
 _FALSE = Literal(value=False, type_=BOOLEAN)
+_SKETCHED = "!array|binary|double|float|int|bigint|string"
 _XPATHS: tuple[tuple[str, str, DataType], ...] = (
     ("xpath", "List", ArrayType(STRING, False)),
     ("xpath_string", "String", STRING),
@@ -70,26 +63,6 @@ def _check_union(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) == wanted - 1:
         call = replace(call, arguments=(*call.arguments, _FALSE))
     return check_types(call, [*["!binary"] * (wanted - 1), "boolean"], conf)
-
-
-def _check_count_min(call: Call, conf: Conf) -> Expression:
-    return check_types(call, ["!integral|string|binary", "!double", "!double", "!int|bigint"], conf)
-
-
-def _aggregate(name: str, result: DataType, buffer: str, **how: object) -> FunctionSpec:
-    forms = planned_only(Buffer(buffer, result))
-    defaults: dict[str, object] = {
-        "kind": "aggregate",
-        "data_type": always(result),
-        "nullable": nullable,
-        "forms": lambda call: forms,
-        "text": typed_text("0", "0"),
-    }
-    return FunctionSpec(name=name, **{**defaults, **how})  # type: ignore[arg-type]
-
-
-def _check_product(call: Call, conf: Conf) -> Expression:
-    return check_types(call, ["double"], conf)
 
 
 def _product_forms(call: Call) -> AggregateForms:
@@ -112,26 +85,14 @@ def _product_forms(call: Call) -> AggregateForms:
     )
 
 
-def _check_positions(call: Call, conf: Conf) -> Expression:
-    return check_types(call, ["bigint"], conf)
-
-
-def _check_bitmaps(call: Call, conf: Conf) -> Expression:
-    return check_types(call, ["!binary"], conf)
-
-
 def _bitmap_forms(operation: str, empty: int) -> Callable[[Call], AggregateForms]:
-    def forms(call: Call) -> AggregateForms:
-        (value,) = call.arguments
-        return AggregateForms(
-            buffers=(Buffer("bitmap", BINARY),),
-            merges=(Merge(operation, (0,)),),
-            partial=lambda over: (over(call),),
-            row=lambda: (value,),
-            finish=Finish("padded", (empty,)),
-        )
-
-    return forms
+    return lambda call: AggregateForms(
+        buffers=(_BITMAP,),
+        merges=(Merge(operation, (0,)),),
+        partial=lambda over: (over(call),),
+        row=lambda: call.arguments,
+        finish=Finish("padded", (empty,)),
+    )
 
 
 def _positions_forms(call: Call) -> AggregateForms:
@@ -144,12 +105,11 @@ def _positions_forms(call: Call) -> AggregateForms:
         start=Start("bitmap", (), LONG),
         empty=b"",
         finish=Finish("padded", (0,)),
-        plan=(Buffer("bitmap", BINARY),),
+        plan=(_BITMAP,),
     )
 
 
 def _count_min_forms(call: Call) -> AggregateForms:
-    plan = Buffer("buf", BINARY)
     value, *constants = call.arguments
     known = [found.value for found in map(evaluate, constants) if found is not None]
     match known:
@@ -157,7 +117,7 @@ def _count_min_forms(call: Call) -> AggregateForms:
             width = math.ceil(2 / error)
             depth = math.ceil(-math.log1p(-confidence) / math.log(2))
         case _:
-            return planned_only(plan)
+            return OBJECT_FORMS
     cell = StructType((StructField("v", INT), StructField("n", LONG)))
     return gathered_forms(
         value,
@@ -166,17 +126,16 @@ def _count_min_forms(call: Call) -> AggregateForms:
         buffer=ArrayType(cell, False),
         start=Start("cells", (depth, width, seed), value.data_type),
         finish=Finish("count_min_sketch", (depth, width, seed)),
-        plan=(plan,),
+        plan=(OBJECT_BUFFER,),
     )
 
 
 def _union_forms(call: Call) -> AggregateForms:
     """Unions of sketches of one size: others would have to be cut to the least."""
-    plan = Buffer("buf", BINARY)
     value, several = call.arguments
     known = evaluate(several)
     if known is None or known.value:
-        return planned_only(plan)
+        return OBJECT_FORMS
     return gathered_forms(
         value,
         present(value),
@@ -185,7 +144,58 @@ def _union_forms(call: Call) -> AggregateForms:
         start=Start("hll_unions", (), BINARY),
         finish=Finish("union_or_empty", ()),
         empty=None,
-        plan=(plan,),
+        plan=(OBJECT_BUFFER,),
+    )
+
+
+def _theta_forms(call: Call) -> AggregateForms:
+    """The least hashes of all values, 2^size of them and one more."""
+    value, size = call.arguments
+    known = evaluate(size)
+    bits = None if known is None else known.value
+    if not isinstance(bits, int) or not 4 <= bits <= 26 or isinstance(value.data_type, ArrayType):
+        return OBJECT_FORMS
+    constants = (1 << bits,)
+    return gathered_forms(
+        value,
+        present(value),
+        Merge("least_hashes", (0,), constants),
+        buffer=ArrayType(LONG, False),
+        start=Start("hashes", constants, value.data_type),
+        finish=Finish("theta_sketches", constants),
+        plan=(OBJECT_BUFFER,),
+    )
+
+
+def _kll(kind: str, takes: str, result: DataType) -> tuple[FunctionSpec, ...]:
+    """The functions of KLL sketches of one kind of numbers; plans know their types only."""
+    fields: dict[str, Any] = {"nullable": never_null, "text": "{name}({0}, {option1}, 0, 0)"}
+
+    def of(call: Call, one: DataType) -> DataType:
+        """What a sketch gives for one rank or value, or for several."""
+        return ArrayType(one) if isinstance(call.arguments[1].data_type, ArrayType) else one
+
+    return (
+        object_aggregate(f"kll_sketch_agg_{kind}", BINARY, f"{takes}, [!int]", **fields),
+        object_aggregate(f"kll_merge_agg_{kind}", BINARY, "!binary, [!int]", **fields),
+        *each(
+            scalar(f"kll_sketch_to_string_{kind}", "!binary", STRING),
+            scalar(f"kll_sketch_get_n_{kind}", "!binary", LONG),
+            scalar(f"kll_sketch_merge_{kind}", "!binary, !binary", BINARY),
+            scalar(
+                f"kll_sketch_get_quantile_{kind}",
+                "!binary, any",
+                lambda call: of(call, result),
+                nullable=always_null,
+            ),
+            scalar(
+                f"kll_sketch_get_rank_{kind}",
+                "!binary, any",
+                lambda call: of(call, DOUBLE),
+                nullable=always_null,
+            ),
+            codegen=False,
+        ),
     )
 
 
@@ -199,49 +209,43 @@ def _check_path(call: Call, conf: Conf) -> Expression:
 
 
 register(
-    scalar("hll_sketch_estimate", "!binary", LONG, codegen=False),
-    FunctionSpec(
-        name="hll_union",
-        data_type=always(BINARY),
-        nullable=null_if_any,
-        check=_check_union,
-        null_intolerant=True,
-        codegen=False,
-    ),
-    _aggregate(
-        "hll_union_agg", BINARY, "buf", check=_check_union, object_hash=True, forms=_union_forms
-    ),
-    _aggregate(
+    object_aggregate("hll_union_agg", BINARY, _check_union, forms=_union_forms),
+    object_aggregate(
         "count_min_sketch",
         BINARY,
-        "buf",
-        check=_check_count_min,
-        object_hash=True,
+        "!integral|string|binary, !double, !double, !int|bigint",
         forms=_count_min_forms,
         state_object="count-min sketch",
     ),
-    _aggregate(
-        "bitmap_construct_agg",
-        BINARY,
-        "bitmap",
-        check=_check_positions,
-        nullable=not_nullable,
-        forms=_positions_forms,
-        state_object="bitmap",
+    *each(
+        object_aggregate("theta_sketch_agg", BINARY, f"{_SKETCHED}, [!int=12]", forms=_theta_forms),
+        object_aggregate("theta_union_agg", BINARY, "!binary, [!int=12]"),
+        object_aggregate("theta_intersection_agg", BINARY, "!binary"),
+        nullable=never_null,
     ),
-    *(
-        _aggregate(
-            f"bitmap_{name}_agg",
-            BINARY,
-            "bitmap",
-            check=_check_bitmaps,
-            nullable=not_nullable,
-            forms=_bitmap_forms(f"bytes_{name}", empty),
-        )
-        for name, empty in (("or", 0), ("and", 0xFF))
+    *_kll("bigint", "integral", LONG),
+    *_kll("float", "float", FLOAT),
+    *_kll("double", "float|double", DOUBLE),
+    *each(
+        aggregate(
+            "bitmap_construct_agg", BINARY, "bigint", forms=_positions_forms, state_object="bitmap"
+        ),
+        aggregate("bitmap_or_agg", BINARY, "!binary", forms=_bitmap_forms("bytes_or", 0)),
+        aggregate("bitmap_and_agg", BINARY, "!binary", forms=_bitmap_forms("bytes_and", 0xFF)),
+        nullable=never_null,
+        text=template(OBJECT_TEXT),
     ),
     # DataFrames' product() makes it; SQL has no name for it.
-    _aggregate("product", DOUBLE, "product", check=_check_product, text=None, forms=_product_forms),
+    aggregate("product", DOUBLE, "double", forms=_product_forms),
+    *each(
+        scalar("hll_sketch_estimate", "!binary", LONG),
+        scalar("hll_union", "any...", BINARY, check=_check_union),
+        scalar("theta_sketch_estimate", "!binary", LONG),
+        scalar("theta_union", "!binary, !binary, [!int=12]", BINARY),
+        scalar("theta_difference", "!binary, !binary", BINARY),
+        scalar("theta_intersection", "!binary, !binary", BINARY),
+        codegen=False,
+    ),
     invoked("bitmap_bit_position", "bigint", LONG, f"{_BITMAPS}.bitmapBitPosition"),
     invoked("bitmap_bucket_number", "bigint", LONG, f"{_BITMAPS}.bitmapBucketNumber"),
     invoked("bitmap_count", "!binary", LONG, f"{_BITMAPS}.bitmapCount"),
@@ -249,16 +253,13 @@ register(
     invoked("try_validate_utf8", "string", STRING, f"{_UTF8}.tryValidateUTF8String"),
     invoked("make_valid_utf8", "string", STRING, "{0}.makeValid", "", kind="invoke"),
     *(
-        replace(
-            invoked(
-                name,
-                "string, string",
-                result,
-                f"XPath{kind}Evaluator({{1}}).evaluate",
-                "{0}",
-                kind="invoke",
-                nullable=always_null,
-            ),
+        invoked(
+            name,
+            "string, string",
+            result,
+            f"XPath{kind}Evaluator({{1}}).evaluate",
+            "{0}",
+            kind="invoke",
             check=_check_path,
         )
         for name, kind, result in _XPATHS

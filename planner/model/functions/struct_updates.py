@@ -11,12 +11,15 @@ from typing import TypeVar
 
 from ..expressions.core import Call, Expression, GetStructField, Literal, lit
 from ..frozen import dataclass
-from ..registry import FunctionSpec, Show, register
+from ..registry import FunctionSpec, register
 from ..schemas.types import DataType, StructField, StructType
 from ..settings.conf import Conf
 from ..text.text import pretty
 from ..tree import replace
+from .build import call as build
+from .build import if_else, null
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
+from .shapes import first_type, template
 
 UPDATE, PUT, DROP = "update_fields", "withfield", "dropfield"
 Value = TypeVar("Value")
@@ -128,23 +131,11 @@ def combined(call: UpdateFields, conf: Conf) -> UpdateFields:
 def made(call: UpdateFields) -> Expression:
     """`named_struct` of the fields that are left; null where the struct is null."""
     struct = call.struct
-    new = Call(
-        name="named_struct",
-        arguments=tuple(part for name, value in call.fields for part in (lit(name), value)),
-    )
+    parts = (part for name, value in call.fields for part in (lit(name), value))
+    new = build("named_struct", *parts)
     if not struct.nullable:
         return new
-    nothing = Literal(value=None, type_=new.data_type)
-    is_null = Call(name="isnull", arguments=(struct,))
-    return Call(name="if", arguments=(is_null, nothing, new))
-
-
-def _put_text(call: Call, show: Show) -> str:
-    return f"WithField({', '.join(map(show, call.arguments))})"
-
-
-def _put_pretty(call: Call, show: Show) -> str:
-    return f"WithField({show(call.arguments[1])})"
+    return if_else(build("isnull", struct), null(new.data_type), new)
 
 
 register(
@@ -159,12 +150,8 @@ register(
         name=PUT,
         data_type=lambda call: call.arguments[1].data_type,
         nullable=lambda call: call.arguments[1].nullable,
-        text=_put_text,
-        pretty=_put_pretty,
+        text=template("WithField({args})"),
+        pretty=template("WithField({1})"),
     ),
-    FunctionSpec(
-        name=DROP,
-        data_type=lambda call: call.arguments[0].data_type,
-        pretty=lambda call, show: "dropfield()",
-    ),
+    FunctionSpec(name=DROP, data_type=first_type, pretty=template("dropfield()")),
 )

@@ -93,8 +93,8 @@ class Aggregate(UnaryNode):
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
-        made = tuple(to_attribute(e) for e in self.aggregates)
-        return _from_state(made) if self.nullable_state else made
+        columns = tuple(to_attribute(e) for e in self.aggregates)
+        return _from_state(columns) if self.nullable_state else columns
 
 
 def _from_state(columns: tuple[AttributeReference, ...]) -> tuple[AttributeReference, ...]:
@@ -188,7 +188,7 @@ class Deduplicate(UnaryNode):
 
     @cached_property
     def references(self) -> frozenset[int]:
-        """The keys, and within a watermark the event time, which tells how long a key is kept."""
+        """The keys, and within a watermark the event time, which decides how long a key is kept."""
         keys = super().references
         if not self.within_watermark:
             return keys
@@ -379,3 +379,13 @@ class Join(LogicalPlan):
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
         return join_output(self.join_type, self.left.output, self.right.output, self.mark)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectMetrics(UnaryNode):
+    """`observe`: aggregates over the rows that pass, under a name."""
+
+    expression_fields = ("metrics",)
+
+    name: str
+    metrics: tuple[Expression, ...]

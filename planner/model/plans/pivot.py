@@ -1,4 +1,4 @@
-"""PIVOT as written."""
+"""PIVOT and UNPIVOT as written."""
 
 from __future__ import annotations
 
@@ -20,3 +20,22 @@ class UnresolvedPivot(UnresolvedNode, UnaryNode):
     values: tuple[Expression, ...]
     aggregates: tuple[Expression, ...]
     grouping: tuple[Expression, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnresolvedUnpivot(UnresolvedNode, UnaryNode):
+    """Each row once per entry of `columns`: their values under `value_names`, and a name.
+
+    `names` are the entries' own (None: made of the columns'); they go to `name_column`. Rows whose
+    values are all null are left out unless `include_nulls`. `ids` are the columns that stay (None:
+    all that are not in `columns`). Without `columns` all but the `ids` are taken.
+    """
+
+    expression_fields = ("ids", "columns")
+
+    ids: tuple[Expression, ...] | None = None
+    columns: tuple[tuple[Expression, ...], ...] | None
+    names: tuple[str | None, ...] = ()
+    value_names: tuple[str, ...]
+    name_column: str
+    include_nulls: bool = False

@@ -55,12 +55,8 @@ def default_size(data_type: DataType) -> int:
     match data_type:
         case DecimalType(precision=precision):
             return 8 if precision <= 18 else 16
-        case ArrayType(element_type=element):
-            return default_size(element)
-        case MapType(key_type=key, value_type=value):
-            return default_size(key) + default_size(value)
-        case StructType(fields=fields):
-            return sum(default_size(f.data_type) for f in fields)
+        case ArrayType() | MapType() | StructType():
+            return sum(map(default_size, data_type.parts))
         case _:
             return _SIZES.get(type(data_type), 8)
 

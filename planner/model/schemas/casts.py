@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .types import (
+    AnsiIntervalType,
+    AnyTimestampType,
     ArrayType,
     AtomicType,
     BinaryType,
@@ -10,8 +14,8 @@ from .types import (
     ByteType,
     CalendarIntervalType,
     DataType,
+    DatetimeType,
     DateType,
-    DayTimeIntervalType,
     DecimalType,
     DoubleType,
     FloatType,
@@ -27,7 +31,6 @@ from .types import (
     StructType,
     TimestampNTZType,
     TimestampType,
-    YearMonthIntervalType,
     same_type,
 )
 
@@ -81,11 +84,11 @@ def may_be_null(from_type: DataType, to_type: DataType, mode: str) -> bool:
             return True
         case (FloatType() | DoubleType(), TimestampType()):
             return True
-        case (TimestampType() | TimestampNTZType(), DateType()):
+        case (AnyTimestampType(), DateType()):
             return isinstance(from_type, TimestampNTZType)
         case (_, DateType()):
             return True
-        case (DateType(), TimestampType() | TimestampNTZType()):
+        case (DateType(), AnyTimestampType()):
             return isinstance(to_type, TimestampNTZType)
         case (DateType(), _) | (_, CalendarIntervalType()):
             return True
@@ -123,26 +126,33 @@ def can_up_cast(from_type: DataType, to_type: DataType) -> bool:
         case (NumericType(), NumericType()):
             order = NUMERIC_ORDER
             return order.index(type(from_type)) < order.index(type(to_type))
-        case (DateType(), TimestampType() | TimestampNTZType()):
+        case (DateType(), AnyTimestampType()):
             return True
         case (TimestampNTZType(), TimestampType()) | (TimestampType(), TimestampNTZType()):
             return True
         case (AtomicType(), StringType()):
             return not isinstance(from_type, BinaryType)
-        case (DayTimeIntervalType(), DayTimeIntervalType()):
+        case (AnsiIntervalType(), AnsiIntervalType()) if type(from_type) is type(to_type):
             return to_type.start <= from_type.start and to_type.end >= from_type.end
-        case (YearMonthIntervalType(), YearMonthIntervalType()):
-            return to_type.start <= from_type.start and to_type.end >= from_type.end
+        case _:
+            return _parts_fit(from_type, to_type, can_up_cast)
+
+
+def _parts_fit(
+    from_type: DataType, to_type: DataType, fits: Callable[[DataType, DataType], bool]
+) -> bool:
+    """Whether two arrays, maps or structs fit part by part, null never going where it may not."""
+    match from_type, to_type:
         case (ArrayType(), ArrayType()):
             nulls = to_type.contains_null or not from_type.contains_null
-            return nulls and can_up_cast(from_type.element_type, to_type.element_type)
+            return nulls and fits(from_type.element_type, to_type.element_type)
         case (MapType(), MapType()):
             nulls = to_type.value_contains_null or not from_type.value_contains_null
-            keys = can_up_cast(from_type.key_type, to_type.key_type)
-            return nulls and keys and can_up_cast(from_type.value_type, to_type.value_type)
+            keys = fits(from_type.key_type, to_type.key_type)
+            return nulls and keys and fits(from_type.value_type, to_type.value_type)
         case (StructType(), StructType()):
             return len(from_type.fields) == len(to_type.fields) and all(
-                (b.nullable or not a.nullable) and can_up_cast(a.data_type, b.data_type)
+                (b.nullable or not a.nullable) and fits(a.data_type, b.data_type)
                 for a, b in zip(from_type.fields, to_type.fields, strict=True)
             )
         case _:
@@ -162,34 +172,14 @@ def can_cast(from_type: DataType, to_type: DataType, mode: str) -> bool:
             return True
         case (NullType(), _):
             return True
-        case (ArrayType(), ArrayType()):
-            return _part(from_type.element_type, to_type.element_type, mode) and _nulls_fit(
-                from_type.contains_null, to_type.contains_null
-            )
-        case (MapType(), MapType()):
-            return (
-                _part(from_type.key_type, to_type.key_type, mode)
-                and not may_be_null(from_type.key_type, to_type.key_type, mode)
-                and _part(from_type.value_type, to_type.value_type, mode)
-                and _nulls_fit(from_type.value_contains_null, to_type.value_contains_null)
-            )
-        case (StructType(), StructType()):
-            return len(from_type.fields) == len(to_type.fields) and all(
-                _part(a.data_type, b.data_type, mode) and _nulls_fit(a.nullable, b.nullable)
-                for a, b in zip(from_type.fields, to_type.fields, strict=True)
-            )
+        case (MapType(), MapType()) if may_be_null(from_type.key_type, to_type.key_type, mode):
+            return False
+        case (ArrayType(), ArrayType()) | (MapType(), MapType()) | (StructType(), StructType()):
+            return _parts_fit(from_type, to_type, lambda a, b: can_cast(a, b, mode))
         case (_, StringType()):
             return True
         case _:
             return _can_cast_atomic(from_type, to_type, ansi=mode != "LEGACY")
-
-
-def _nulls_fit(from_nullable: bool, to_nullable: bool) -> bool:
-    return to_nullable or not from_nullable
-
-
-def _part(from_type: DataType, to_type: DataType, mode: str) -> bool:
-    return can_cast(from_type, to_type, mode)
 
 
 def _can_cast_atomic(from_type: DataType, to_type: DataType, *, ansi: bool) -> bool:
@@ -199,12 +189,9 @@ def _can_cast_atomic(from_type: DataType, to_type: DataType, *, ansi: bool) -> b
             NumericType()
             | BooleanType()
             | BinaryType()
-            | DateType()
-            | TimestampType()
-            | TimestampNTZType()
+            | DatetimeType()
             | CalendarIntervalType()
-            | DayTimeIntervalType()
-            | YearMonthIntervalType(),
+            | AnsiIntervalType(),
         ):
             return True
         case (NumericType() | BooleanType(), NumericType() | BooleanType()):
@@ -217,20 +204,15 @@ def _can_cast_atomic(from_type: DataType, to_type: DataType, *, ansi: bool) -> b
             return True
         case (DateType(), NumericType() | BooleanType()):
             return not ansi
-        case (
-            DateType() | TimestampType() | TimestampNTZType(),
-            DateType() | TimestampType() | TimestampNTZType(),
-        ):
+        case (DatetimeType(), DatetimeType()):
             return True
         case (IntegralType(), BinaryType()):
             return not ansi
-        case (DayTimeIntervalType(), DayTimeIntervalType()):
+        case (AnsiIntervalType(), AnsiIntervalType()):
+            return type(from_type) is type(to_type)
+        case (AnsiIntervalType(), IntegralType() | DecimalType()):
             return True
-        case (YearMonthIntervalType(), YearMonthIntervalType()):
-            return True
-        case (DayTimeIntervalType() | YearMonthIntervalType(), IntegralType() | DecimalType()):
-            return True
-        case (IntegralType() | DecimalType(), DayTimeIntervalType() | YearMonthIntervalType()):
+        case (IntegralType() | DecimalType(), AnsiIntervalType()):
             return True
         case _:
             return False
@@ -247,28 +229,10 @@ def can_store_assign(from_type: DataType, to_type: DataType) -> bool:
             return True
         case (CalendarIntervalType(), StringType()):
             return True
-        case (
-            DateType() | TimestampType() | TimestampNTZType(),
-            DateType() | TimestampType() | TimestampNTZType(),
-        ):
+        case (DatetimeType(), DatetimeType()):
             return True
-        case (ArrayType(), ArrayType()):
-            return _nulls_fit(from_type.contains_null, to_type.contains_null) and can_store_assign(
-                from_type.element_type, to_type.element_type
-            )
-        case (MapType(), MapType()):
-            return (
-                _nulls_fit(from_type.value_contains_null, to_type.value_contains_null)
-                and can_store_assign(from_type.key_type, to_type.key_type)
-                and can_store_assign(from_type.value_type, to_type.value_type)
-            )
-        case (StructType(), StructType()):
-            return len(from_type.fields) == len(to_type.fields) and all(
-                _nulls_fit(a.nullable, b.nullable) and can_store_assign(a.data_type, b.data_type)
-                for a, b in zip(from_type.fields, to_type.fields, strict=True)
-            )
         case _:
-            return False
+            return _parts_fit(from_type, to_type, can_store_assign)
 
 
 def instead_of_cast(from_type: DataType, to_type: DataType) -> str | None:

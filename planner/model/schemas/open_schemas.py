@@ -47,8 +47,11 @@ class OpenSchemas:
 
     def known(self, name: str) -> StructType:
         """A schema's columns so far, without saying that it is used."""
-        columns = self.columns.setdefault(name, {})
-        return StructType(tuple(StructField(n, type_) for n, type_ in columns.items()))
+        return _struct(self.columns.setdefault(name, {}))
+
+
+def _struct(columns: Mapping[str, DataType]) -> StructType:
+    return StructType(tuple(StructField(name, type_) for name, type_ in columns.items()))
 
 
 def usual_type(name: str) -> DataType:
@@ -82,9 +85,7 @@ def _with_part(type_: DataType, path: Sequence[str]) -> DataType | None:
         return None
     known = type_.fields if isinstance(type_, StructType) else ()
     fields = with_field({f.name: f.data_type for f in known}, path)
-    if fields is None:
-        return None
-    return StructType(tuple(StructField(n, inner) for n, inner in fields.items()))
+    return None if fields is None else _struct(fields)
 
 
 def as_struct(columns: Mapping[str, DataType], path: Sequence[str]) -> dict[str, DataType] | None:
@@ -96,10 +97,7 @@ def as_struct(columns: Mapping[str, DataType], path: Sequence[str]) -> dict[str,
     if not (rest and isinstance(known, StructType)):
         return None
     fields = as_struct({f.name: f.data_type for f in known.fields}, rest)
-    if fields is None:
-        return None
-    made = StructType(tuple(StructField(n, type_) for n, type_ in fields.items()))
-    return {**columns, first: made}
+    return None if fields is None else {**columns, first: _struct(fields)}
 
 
 def retyped(
@@ -115,10 +113,7 @@ def retyped(
     if not isinstance(known, StructType):
         return None
     fields = retyped({f.name: f.data_type for f in known.fields}, rest, type_)
-    if fields is None:
-        return None
-    made = StructType(tuple(StructField(n, inner) for n, inner in fields.items()))
-    return {**columns, first: made}
+    return None if fields is None else {**columns, first: _struct(fields)}
 
 
 def nested_paths(

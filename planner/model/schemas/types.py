@@ -19,7 +19,7 @@ class DataType:
     """A Spark SQL type. `simple` is Spark's simpleString, `sql` its upper-case SQL name."""
 
     name: ClassVar[str] = ""
-    sql_name: ClassVar[str] = ""
+    json_name: ClassVar[str] = ""
 
     @property
     def simple(self) -> str:
@@ -29,7 +29,7 @@ class DataType:
     @property
     def sql(self) -> str:
         """The form of error messages and of SQL text."""
-        return self.sql_name or self.simple.upper()
+        return self.simple.upper()
 
     @property
     def catalyst(self) -> str:
@@ -39,7 +39,12 @@ class DataType:
     @property
     def json(self) -> object:
         """The `type` value of Spark's schema JSON."""
-        return self.simple
+        return self.json_name or self.simple
+
+    @property
+    def parts(self) -> tuple[DataType, ...]:
+        """The types of its elements, of its keys and values, or of its fields."""
+        return ()
 
 
 class AtomicType(DataType):
@@ -62,6 +67,8 @@ class StringType(AtomicType):
 class CollatedStringType(StringType):
     """Text that compares by a collation of another kind than by its bytes (UTF8_BINARY)."""
 
+    json_name = "string"  # the collation stands in the field's metadata
+
     collation: str
 
     @property
@@ -71,10 +78,6 @@ class CollatedStringType(StringType):
     @property
     def sql(self) -> str:
         return f"STRING COLLATE {self.collation}"
-
-    @property
-    def json(self) -> object:
-        return "string"  # the collation stands in the field's metadata
 
 
 class BinaryType(AtomicType):
@@ -93,38 +96,26 @@ class IntegralType(NumericType):
 
 class ByteType(IntegralType):
     name = "tinyint"
+    json_name = "byte"
     bits = 8
-
-    @property
-    def json(self) -> object:
-        return "byte"
 
 
 class ShortType(IntegralType):
     name = "smallint"
+    json_name = "short"
     bits = 16
-
-    @property
-    def json(self) -> object:
-        return "short"
 
 
 class IntegerType(IntegralType):
     name = "int"
+    json_name = "integer"
     bits = 32
-
-    @property
-    def json(self) -> object:
-        return "integer"
 
 
 class LongType(IntegralType):
     name = "bigint"
+    json_name = "long"
     bits = 64
-
-    @property
-    def json(self) -> object:
-        return "long"
 
 
 class FractionalType(NumericType):
@@ -157,15 +148,23 @@ class DecimalType(FractionalType):
         return f"DecimalType({self.precision},{self.scale})"
 
 
-class DateType(AtomicType):
+class DatetimeType(AtomicType):
+    """A date or a timestamp."""
+
+
+class DateType(DatetimeType):
     name = "date"
 
 
-class TimestampType(AtomicType):
+class AnyTimestampType(DatetimeType):
+    """A timestamp, with a time zone or without."""
+
+
+class TimestampType(AnyTimestampType):
     name = "timestamp"
 
 
-class TimestampNTZType(AtomicType):
+class TimestampNTZType(AnyTimestampType):
     name = "timestamp_ntz"
 
 
@@ -178,29 +177,36 @@ YEAR_MONTH_FIELDS = ("year", "month")
 
 
 @dataclass(frozen=True)
-class DayTimeIntervalType(AtomicType):
-    """`INTERVAL start TO end`; values are microseconds. Fields count day, hour, minute, second."""
+class AnsiIntervalType(AtomicType):
+    """`INTERVAL start TO end`, fields by their number."""
+
+    field_names: ClassVar[tuple[str, ...]] = ()
 
     start: int = 0
-    end: int = 3
+    end: int = 0
 
     @property
     def simple(self) -> str:
-        first, last = DAY_TIME_FIELDS[self.start], DAY_TIME_FIELDS[self.end]
+        first, last = self.field_names[self.start], self.field_names[self.end]
         return f"interval {first}" if first == last else f"interval {first} to {last}"
 
 
 @dataclass(frozen=True)
-class YearMonthIntervalType(AtomicType):
-    """`INTERVAL start TO end`; values are months."""
+class DayTimeIntervalType(AnsiIntervalType):
+    """Values are microseconds; fields are day, hour, minute, second."""
 
-    start: int = 0
+    field_names = DAY_TIME_FIELDS
+
+    end: int = 3
+
+
+@dataclass(frozen=True)
+class YearMonthIntervalType(AnsiIntervalType):
+    """Values are months."""
+
+    field_names = YEAR_MONTH_FIELDS
+
     end: int = 1
-
-    @property
-    def simple(self) -> str:
-        first, last = YEAR_MONTH_FIELDS[self.start], YEAR_MONTH_FIELDS[self.end]
-        return f"interval {first}" if first == last else f"interval {first} to {last}"
 
 
 @dataclass(frozen=True)
@@ -209,6 +215,10 @@ class ArrayType(DataType):
 
     element_type: DataType
     contains_null: bool = True
+
+    @property
+    def parts(self) -> tuple[DataType, ...]:
+        return (self.element_type,)
 
     @property
     def simple(self) -> str:
@@ -234,6 +244,10 @@ class MapType(DataType):
     key_type: DataType
     value_type: DataType
     value_contains_null: bool = True
+
+    @property
+    def parts(self) -> tuple[DataType, ...]:
+        return (self.key_type, self.value_type)
 
     @property
     def simple(self) -> str:
@@ -296,6 +310,10 @@ class StructType(DataType):
     fields: tuple[StructField, ...] = ()
 
     @property
+    def parts(self) -> tuple[DataType, ...]:
+        return tuple(f.data_type for f in self.fields)
+
+    @property
     def simple(self) -> str:
         return "struct<" + ",".join(f"{f.name}:{f.data_type.simple}" for f in self.fields) + ">"
 
@@ -344,16 +362,15 @@ def as_nullable(data_type: DataType) -> DataType:
             return data_type
 
 
+def holds_type(data_type: DataType, *kinds: type[DataType]) -> bool:
+    """Whether a type is, or holds in any part, one of these kinds."""
+    return isinstance(data_type, kinds) or any(holds_type(p, *kinds) for p in data_type.parts)
+
+
 def contains_type(data_type: DataType, *kinds: type[DataType]) -> bool:
     """Whether a type is, or holds in its parts, one of these kinds; a map's parts do not count."""
-    match data_type:
-        case ArrayType(element_type=element):
-            inside = contains_type(element, *kinds)
-        case StructType(fields=fields):
-            inside = any(contains_type(f.data_type, *kinds) for f in fields)
-        case _:
-            inside = False
-    return inside or isinstance(data_type, kinds)
+    parts = () if isinstance(data_type, MapType) else data_type.parts
+    return isinstance(data_type, kinds) or any(contains_type(part, *kinds) for part in parts)
 
 
 def is_orderable(data_type: DataType) -> bool:
@@ -363,15 +380,7 @@ def is_orderable(data_type: DataType) -> bool:
 
 def is_collated(data_type: DataType) -> bool:
     """Whether a type is, or holds in any part, a string with a collation of its own."""
-    match data_type:
-        case ArrayType(element_type=element):
-            return is_collated(element)
-        case MapType(key_type=key, value_type=value):
-            return is_collated(key) or is_collated(value)
-        case StructType(fields=fields):
-            return any(is_collated(f.data_type) for f in fields)
-        case _:
-            return isinstance(data_type, CollatedStringType)
+    return holds_type(data_type, CollatedStringType)
 
 
 def same_type(left: DataType, right: DataType) -> bool:
@@ -381,17 +390,7 @@ def same_type(left: DataType, right: DataType) -> bool:
 
 def same_shape(left: DataType, right: DataType) -> bool:
     """Whether two types are equal but for the nullability of their parts and names of fields."""
-    match left, right:
-        case StructType(fields=one), StructType(fields=other):
-            pairs = zip(one, other, strict=False)
-            return len(one) == len(other) and all(
-                same_shape(a.data_type, b.data_type) for a, b in pairs
-            )
-        case ArrayType(element_type=one_element), ArrayType(element_type=other_element):
-            return same_shape(one_element, other_element)
-        case MapType(), MapType():
-            return same_shape(left.key_type, right.key_type) and same_shape(
-                left.value_type, right.value_type
-            )
-        case _:
-            return left == right
+    one, other = left.parts, right.parts
+    if not one or type(left) is not type(right):
+        return left == right
+    return len(one) == len(other) and all(map(same_shape, one, other))

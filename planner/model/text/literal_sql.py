@@ -43,7 +43,9 @@ def _sql_of(value: object, data_type: DataType, type_sql: Callable[[DataType], s
         case StringType():
             return sql_string(str(value))
         case TimestampType():
-            return f"timestamp_micros({value}L)" if _plain_long(value) else _min_long_timestamp()
+            # The least bigint is no literal of SQL.
+            least = "CAST('-9223372036854775808' AS BIGINT)"
+            return f"timestamp_micros({least if value == -(2**63) else f'{value}L'})"
         case DateType():
             return f"date_from_unix_date({value})"
         case TimestampNTZType():
@@ -81,14 +83,6 @@ def _sql_of(value: object, data_type: DataType, type_sql: Callable[[DataType], s
             return f"({text})" if text.startswith("-") else text
         case _:
             return pretty_sql(value, data_type)
-
-
-def _plain_long(value: object) -> bool:
-    return value != -(2**63)
-
-
-def _min_long_timestamp() -> str:
-    return "timestamp_micros(CAST('-9223372036854775808' AS BIGINT))"
 
 
 def sql_string(text: str) -> str:

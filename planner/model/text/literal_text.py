@@ -9,14 +9,17 @@ from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
 from typing import TYPE_CHECKING, cast
 
+from ..expressions.intervals import interval_text
 from ..expressions.packed_arrays import PackedArray, packed_text
 from ..schemas.types import (
     DAY_TIME_FIELDS,
+    AnsiIntervalType,
     ArrayType,
     BinaryType,
     BooleanType,
     CalendarIntervalType,
     DataType,
+    DatetimeType,
     DateType,
     DayTimeIntervalType,
     DecimalType,
@@ -60,7 +63,7 @@ def literal_text(literal: Literal) -> str:
     match literal.type_:
         case BinaryType():
             return "0x" + cast(bytes, literal.value).hex().upper()
-        case DayTimeIntervalType() | YearMonthIntervalType():
+        case AnsiIntervalType():
             return _ansi_interval(literal.value, literal.type_)
         case ArrayType() | MapType() | StructType():
             return _internal_text(literal.value, literal.type_)
@@ -143,8 +146,8 @@ def value_text(value: object, data_type: DataType, time_zone: str | None = None)
         case TimestampNTZType():
             return timestamp_text(cast(int, value), "UTC")
         case CalendarIntervalType():
-            return calendar_interval_text(*cast("tuple[int, int, int]", value))
-        case DayTimeIntervalType() | YearMonthIntervalType():
+            return interval_text(*cast("tuple[int, int, int]", value))
+        case AnsiIntervalType():
             return _ansi_interval(value, data_type)
         case BinaryType():
             return cast(bytes, value).decode("utf-8", "replace")
@@ -173,13 +176,7 @@ def _internal_text(value: object, data_type: DataType) -> str:
             row = cast("tuple[object, ...]", value)
             parts = (_internal_text(v, f.data_type) for f, v in zip(fields, row, strict=True))
             return "[" + ",".join(parts) + "]"
-        case (
-            DateType()
-            | TimestampType()
-            | TimestampNTZType()
-            | DayTimeIntervalType()
-            | YearMonthIntervalType()
-        ):
+        case DatetimeType() | AnsiIntervalType():
             return str(value)
         case _:
             return value_text(value, data_type)
@@ -248,33 +245,6 @@ def timestamp_text(micros: int, time_zone: str) -> str:
     text = moment.strftime("%Y-%m-%d %H:%M:%S").rjust(19, "0")
     fraction = f"{moment.microsecond:06d}".rstrip("0")
     return f"{text}.{fraction}" if fraction else text
-
-
-def calendar_interval_text(months: int, days: int, micros: int) -> str:
-    """`1 years 2 months 3 days 4 hours 5 minutes 6.5 seconds`: CalendarInterval.toString."""
-    if months == days == micros == 0:
-        return "0 seconds"
-    parts = []
-
-    def add(amount: int, unit: str) -> None:
-        if amount:
-            parts.append(f"{amount} {unit}")
-
-    years = int(months / 12)
-    add(years, "years")
-    add(months - years * 12, "months")
-    add(days, "days")
-    sign = -1 if micros < 0 else 1
-    rest = abs(micros)
-    add(sign * (rest // (3600 * _SECOND)), "hours")
-    rest %= 3600 * _SECOND
-    add(sign * (rest // (60 * _SECOND)), "minutes")
-    rest %= 60 * _SECOND
-    if rest:
-        seconds = f"{Decimal(rest) / _SECOND:f}"
-        seconds = seconds.rstrip("0").rstrip(".") if "." in seconds else seconds
-        parts.append(f"{'-' if sign < 0 else ''}{seconds} seconds")
-    return " ".join(parts)
 
 
 def _ansi_interval(value: object, data_type: DataType) -> str:

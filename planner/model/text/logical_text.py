@@ -16,6 +16,7 @@ from ..expressions.unresolved import UnresolvedAttribute
 from ..plans.hints import ResolvedHint, UnresolvedHint
 from ..plans.logical import (
     Aggregate,
+    CollectMetrics,
     Deduplicate,
     EventTimeWatermark,
     Expand,
@@ -33,7 +34,6 @@ from ..plans.logical import (
     Window,
     WindowGroupLimit,
 )
-from ..plans.metrics import CollectMetrics
 from ..plans.partitions import RebalancePartitions, Repartition, RepartitionByExpression, Sample
 from ..plans.pivot import UnresolvedPivot
 from ..plans.query_plan import LogicalPlan

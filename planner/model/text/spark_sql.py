@@ -27,7 +27,7 @@ from ..expressions.windows import PreciseTimestampConversion, WindowExpression
 from ..schemas.types import (
     ArrayType,
     DataType,
-    DateType,
+    DatetimeType,
     MapType,
     StringType,
     StructType,
@@ -126,7 +126,7 @@ def cast_function(node: Cast) -> str:
     """How the SQL of a cast begins: `CAST` or `try_cast`."""
     # Only a try_ function leaves a lenient cast to a time in ANSI mode.
     lenient = node.mode == "LEGACY" and isinstance(node.child.data_type, StringType)
-    times = isinstance(node.type_, DateType | TimestampType | TimestampNTZType)
+    times = isinstance(node.type_, DatetimeType)
     return "try_cast" if node.mode == "TRY" or (lenient and times) else "CAST"
 
 

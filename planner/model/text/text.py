@@ -282,7 +282,10 @@ def pretty(expression: Expression) -> str:
         case Literal():
             return literal_pretty(expression)
         case Call():
-            return _pretty_call(expression)
+            spec = expression.spec
+            if spec.pretty is not None:
+                return spec.pretty(expression, pretty)
+            return _call(expression.name, expression.arguments, pretty)
         case AggregateExpression(function=function):
             text = pretty(function)
             if expression.distinct:
@@ -309,9 +312,9 @@ def pretty(expression: Expression) -> str:
         case UnresolvedStar() | UnresolvedAlias():
             return unresolved_text(expression, plan_text) or ""
         case UnresolvedFunction(name=name, arguments=arguments):
-            spec = registry.find(name)
-            if spec is not None and spec.pretty is not None and is_built_by_parser(expression):
-                return spec.pretty(Call(name=name, arguments=arguments), pretty)
+            found = registry.find(name)
+            if found is not None and found.pretty is not None and is_built_by_parser(expression):
+                return found.pretty(Call(name=name, arguments=arguments), pretty)
             shown = _call(name, arguments, pretty)
             return _with_distinct(shown, "DISTINCT") if expression.distinct else shown
         case WindowExpression():
@@ -320,13 +323,6 @@ def pretty(expression: Expression) -> str:
             return _call(_SUBQUERIES[type(expression)][1], expression.children, pretty)
         case _:
             return _shared(expression, pretty)
-
-
-def _pretty_call(call: Call) -> str:
-    spec = call.spec
-    if spec.pretty is not None:
-        return spec.pretty(call, pretty)
-    return _call(call.name, call.arguments, pretty)
 
 
 def _window_pretty(window: WindowExpression) -> str:

@@ -18,13 +18,12 @@ from ....planner.model.expressions.core import (
     without_alias,
 )
 from ....planner.model.expressions.evaluation import evaluate
-from ....planner.model.functions.aggregates_pivot import keeps_values_of
+from ....planner.model.functions.aggregates_collections import keeps_values_of
 from ....planner.model.functions.coercion import common_type
 from ....planner.model.ids import fresh_id
 from ....planner.model.plans.logical import Aggregate, Expand, Filter, Project
-from ....planner.model.plans.pivot import UnresolvedPivot
+from ....planner.model.plans.pivot import UnresolvedPivot, UnresolvedUnpivot
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.plans.unpivot import UnresolvedUnpivot
 from ....planner.model.schemas.types import (
     NULL,
     STRING,

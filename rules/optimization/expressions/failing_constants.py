@@ -23,9 +23,8 @@ from ....planner.model.schemas.types import (
     TimestampType,
 )
 from ....planner.model.settings.conf import Conf
-from ....planner.model.text.fragments import fragment_context
 from ....planner.model.text.literal_text import pretty_sql
-from ....planner.model.text.quoting import in_quotes, to_sql_type
+from ....planner.model.text.quoting import fragment_context, in_quotes, to_sql_type
 from ....planner.model.text.text import plan_text
 from ....planner.model.text.time_zones import zone
 
