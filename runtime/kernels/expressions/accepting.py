@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from ....planner.model.text.time_zones import known_zone
 from ..json_support import path_steps
 from . import patterns, time_formats
+from .operation_facts import FLOATS, leaves
 from .program import Kind, decimal_of
 
 DATE_UNITS = frozenset(("WEEK", "MON", "MONTH", "MM", "QUARTER", "YEAR", "YYYY", "YY"))
@@ -109,9 +110,9 @@ def have_keys(kinds: Sequence[Kind], *_: object) -> bool:
     return isinstance(element, str) and element not in ("float", "double", "void")
 
 
-def of_bytes(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
-    """Whether an array of binaries is sorted, in an order that is known."""
-    return kinds[0][2] == ("binary",) and values[1] is not None
+def is_sorted(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether an array is sorted whose equal elements are the same (0.0 and -0.0 are not)."""
+    return values[1] is not None and not {*leaves(kinds[0])} & {*FLOATS, "void"}
 
 
 def is_near(kinds: object, values: Sequence[object], *_: object) -> bool:

@@ -47,6 +47,13 @@ def null_key(step: Step) -> KernelError:
     return _error(step, "NULL_MAP_KEY")
 
 
+def comparator_null(step: Step, one: object, other: object) -> KernelError:
+    """A comparator that gives null."""
+    if not all(isinstance(value, int | str) for value in (one, other)):
+        return errors.not_exact("A comparator of array_sort gives null: there Spark fails.")
+    return _error(step, "COMPARATOR_RETURNS_NULL", firstValue=one, secondValue=other)
+
+
 def overflow(step: Step, text: str = "overflow", instead: str = "") -> KernelError:
     """A whole number that leaves its type; `instead` is the function that gives null."""
     return _at(step, errors.overflow(text, instead))
