@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ....planner.model.text.time_zones import known_zone
 from ..json_support import path_steps
 from . import patterns, time_formats
-from .operation_facts import FLOATS, leaves
+from .operation_facts import FLOATS, family, leaves
 from .program import Kind, decimal_of
 
 DATE_UNITS = frozenset(("WEEK", "MON", "MONTH", "MM", "QUARTER", "YEAR", "YYYY", "YY"))
@@ -19,6 +19,8 @@ CLOCK_UNITS = frozenset(("DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND",
 """What dates, and beside it timestamps, are truncated to."""
 DIFFERENCE_UNITS = CLOCK_UNITS - {"DD"} | {"WEEK", "MONTH", "QUARTER", "YEAR"}
 """In what the difference of two times is told."""
+
+_MOST_REPEATED = 10_000
 
 _DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 WEEKDAYS = {name[:size]: i for i, name in enumerate(_DAYS) for size in (2, 3, len(name))}
@@ -110,9 +112,51 @@ def have_keys(kinds: Sequence[Kind], *_: object) -> bool:
     return isinstance(element, str) and element not in ("float", "double", "void")
 
 
+def are_entries(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether an array holds structs whose first field makes keys as it is."""
+    entry = kinds[0][2][0]
+    return isinstance(entry, tuple) and not {*leaves(entry[2][0])} & {*FLOATS, "void"}
+
+
+def same_keys(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether maps are of one type, and their keys stay as they are."""
+    return same_kinds(kinds) and not {*leaves(kinds[0][2][0])} & {*FLOATS, "void"}
+
+
 def is_sorted(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
     """Whether an array is sorted whose equal elements are the same (0.0 and -0.0 are not)."""
     return values[1] is not None and not {*leaves(kinds[0])} & {*FLOATS, "void"}
+
+
+def of_same_bytes(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether equal elements of an array are the same."""
+    return not {*leaves(kinds[0])} & {*FLOATS, "void"}
+
+
+def is_member(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether a value can be an element of an array, or a key of a map."""
+    return kinds[1] == kinds[0][2][0]
+
+
+def is_element(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether an element is asked for by its index, or by a key of the map's type."""
+    return family(kinds[0]) == "array" or is_member(kinds)
+
+
+def is_short(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether an array that is filled with a value stays short."""
+    return values[1] is None or (isinstance(values[1], int) and values[1] <= _MOST_REPEATED)
+
+
+def is_inserted(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether a value is put among elements of its type, not far from them."""
+    near = values[1] is None or (isinstance(values[1], int) and abs(values[1]) <= _MOST_REPEATED)
+    return near and kinds[0][2] == (kinds[2],)
+
+
+def of_texts(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether an array holds strings."""
+    return kinds[0][2] == ("string",)
 
 
 def is_near(kinds: object, values: Sequence[object], *_: object) -> bool:
@@ -193,6 +237,13 @@ def is_divided(kinds: object, values: Sequence[object], *_: object) -> bool:
     """Whether a text is divided by a pattern, without a limit."""
     unlimited = isinstance(values[2], int) and values[2] <= 0
     return unlimited and patterns.is_splitting(values[1])
+
+
+def are_parts(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether a timestamp is made of seconds in microseconds, in a zone that is known."""
+    zones = values[6:]
+    known = all(zone is None or (isinstance(zone, str) and known_zone(zone)) for zone in zones)
+    return kinds[5] == "decimal(16,6)" and known
 
 
 def is_weekday(kinds: object, values: Sequence[object], *_: object) -> bool:

@@ -93,6 +93,23 @@ def maps(kind: Kind, keys: Any, items: Any, lengths: npt.NDArray[np.int64], *sou
     return pa.MapArray.from_arrays(offsets, keys, items, type=wanted, mask=nulls)
 
 
+def side_by_side(columns: Sequence[Any]) -> tuple[Any, npt.NDArray[np.int64]]:
+    """The elements of each row's lists one behind the other; none where one of these is null."""
+    known = np.logical_and.reduce([valid(column) for column in columns])
+    parts = [list_parts(column) for column in columns]
+    before = np.cumsum([0, *(len(values) for values, _, _ in parts)])[:-1]
+    pairs = zip(parts, before, strict=True)
+    starts = np.column_stack([start + shift for (_, start, _), shift in pairs]).ravel()
+    sizes = np.column_stack([np.where(known, lengths, 0) for _, _, lengths in parts])
+    items = pa.concat_arrays([values for values, _, _ in parts])
+    return items.take(pa.array(spread(starts, sizes.ravel()))), sizes.sum(axis=1)
+
+
+def rows_of(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The row of each element."""
+    return np.repeat(np.arange(len(lengths)), lengths)
+
+
 def _offsets(lengths: npt.NDArray[np.int64]) -> Any:
     return pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
 

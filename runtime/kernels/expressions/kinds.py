@@ -52,6 +52,8 @@ def is_constant(value: object, kind: Kind) -> bool:
     if family_ == "array":
         return all(is_constant(item, kinds[0]) for item in value)
     if family_ == "map":
-        return all(is_constant(key, kinds[0]) and is_constant(item, kinds[1]) for key, item in value)
+        return all(
+            is_constant(key, kinds[0]) and is_constant(item, kinds[1]) for key, item in value
+        )
     unique = len(set(names)) == len(names)
     return unique and all(map(is_constant, value, kinds))

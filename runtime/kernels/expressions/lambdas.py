@@ -18,7 +18,7 @@ import pyarrow as pa
 from ..lists import elements_of
 from ..ordering import codes, list_parts, spread, valid
 from . import sorting
-from .collections import checked_keys, lists, maps
+from .collections import checked_keys, lists, maps, rows_of
 from .program import Program, Step
 from .vectors import truths
 
@@ -39,13 +39,13 @@ class Lambda(Protocol):
 def transformed(step: Step, body: Lambda, array: Any) -> Any:
     """`transform(array, (element, index) -> ...)`."""
     items, lengths = elements_of(array)
-    return lists(step.kind, body(_rows(lengths), items, _indexes(lengths)), lengths, array)
+    return lists(step.kind, body(rows_of(lengths), items, _indexes(lengths)), lengths, array)
 
 
 def filtered(step: Step, body: Lambda, array: Any) -> Any:
     """`filter(array, (element, index) -> ...)`."""
     items, lengths = elements_of(array)
-    rows = _rows(lengths)
+    rows = rows_of(lengths)
     kept = truths(body(rows, items, _indexes(lengths)))
     return lists(step.kind, items.filter(kept), _counts(rows[_set(kept)], lengths), array)
 
@@ -64,7 +64,7 @@ def decided(step: Step, body: Lambda, array: Any) -> Any:
         return hits
 
     if not body.program.raises:
-        ask(_rows(lengths), items)
+        ask(rows_of(lengths), items)
     else:  # an element behind one that decides may fail where Spark never sees it
         starts, place, rows = np.cumsum(lengths) - lengths, 0, np.flatnonzero(lengths)
         while len(rows):
@@ -99,7 +99,7 @@ def zipped(step: Step, body: Lambda, left: Any, right: Any) -> Any:
     both = valid(left) & valid(right)
     parts = [list_parts(side) for side in (left, right)]
     lengths = np.where(both, np.maximum(parts[0][2], parts[1][2]), 0)
-    rows, places = _rows(lengths), _indexes(lengths).to_numpy()
+    rows, places = rows_of(lengths), _indexes(lengths).to_numpy()
     sides = []
     for items, starts, sizes in parts:
         there = places < sizes[rows]
@@ -118,7 +118,7 @@ def with_keys(step: Step, body: Lambda, entries: Any) -> Any:
         KernelError: a new key is null, or stands twice (`STATEPLAN_NOT_EXACT`).
     """
     keys, items, lengths = _entries(entries)
-    rows = _rows(lengths)
+    rows = rows_of(lengths)
     found = checked_keys(step, body(rows, keys, items), rows)
     return maps(step.kind, found, items, lengths, entries)
 
@@ -126,13 +126,13 @@ def with_keys(step: Step, body: Lambda, entries: Any) -> Any:
 def with_values(step: Step, body: Lambda, entries: Any) -> Any:
     """`transform_values(map, (key, value) -> ...)`."""
     keys, items, lengths = _entries(entries)
-    return maps(step.kind, keys, body(_rows(lengths), keys, items), lengths, entries)
+    return maps(step.kind, keys, body(rows_of(lengths), keys, items), lengths, entries)
 
 
 def filtered_map(step: Step, body: Lambda, entries: Any) -> Any:
     """`map_filter(map, (key, value) -> ...)`."""
     keys, items, lengths = _entries(entries)
-    rows = _rows(lengths)
+    rows = rows_of(lengths)
     kept = truths(body(rows, keys, items))
     counts = _counts(rows[_set(kept)], lengths)
     return maps(step.kind, keys.filter(kept), items.filter(kept), counts, entries)
@@ -142,7 +142,7 @@ def zipped_maps(step: Step, body: Lambda, left: Any, right: Any) -> Any:
     """`map_zip_with(left, right, (key, one, other) -> ...)`: the left map's keys come first."""
     both = valid(left) & valid(right)
     sides = [_entries(side, both) for side in (left, right)]
-    rows = [_rows(lengths) for _, _, lengths in sides]
+    rows = [rows_of(lengths) for _, _, lengths in sides]
     keys = pa.concat_arrays([sides[0][0], sides[1][0]])
     words = codes(keys).astype(np.int64)
     numbers = np.concatenate(rows) * (int(words.max(initial=0)) + 1) + words
@@ -170,11 +170,6 @@ def zipped_maps(step: Step, body: Lambda, left: Any, right: Any) -> Any:
 
 
 # ----------------------------------------------------------------------------------------- parts
-
-
-def _rows(lengths: Positions) -> Positions:
-    """The row of each element."""
-    return np.repeat(np.arange(len(lengths)), lengths)
 
 
 def _indexes(lengths: Positions) -> Any:

@@ -50,7 +50,7 @@ class Step:
 _REFUSING = (
     *("from_json", "get_json_object", "gettimestamp", "unix_timestamp", "to_unix_timestamp"),
     *("str_to_map", "unbase64", "url_decode", "try_url_decode", "parse_url", "try_parse_url"),
-    "map_from_arrays",
+    *("map_from_arrays", "map_from_entries", "map_concat", "transform_keys", "array_sort"),
 )
 
 

@@ -23,6 +23,7 @@ from .operation_facts import (
 from .program import Kind, Mode, decimal_of
 from .supported_nested import NESTED
 
+_PARTS = (*("int",) * 5, "decimal")
 _TEXT_AND_CONSTANT = (("string", "=string"),)
 _WHOLES = ("floor", "ceil", "ceiling")
 _SMALL = ("tinyint", "smallint", "int")
@@ -112,6 +113,9 @@ OPERATIONS: dict[str, Operation] = {
     "signum": Operation((("double",),)),
     "sign": Operation((("double",),)),
     # Strings.
+    "hex": Operation((("bigint",), ("string",), ("binary",))),
+    "unhex": Operation((("string",),)),
+    "conv": Operation((("string", "=int", "=int"),), raises="ANSI"),
     "bin": Operation((("bigint",),)),
     "upper": Operation((("string",),)),
     "lower": Operation((("string",),)),
@@ -119,7 +123,9 @@ OPERATIONS: dict[str, Operation] = {
     "octet_length": Operation((("string",), ("binary",))),
     "bit_length": Operation((("string",), ("binary",))),
     "reverse": Operation((("string",),)),
-    "concat": Operation((("string",),), variadic=True, eager=True),
+    "concat": Operation(
+        (("string",), ("array",)), variadic=True, eager=True, accepts=accepting.same_kinds
+    ),
     "concat_ws": Operation((("=string", "string"),), variadic=True, eager=True),
     "substring": Operation((("string", "=int", "=int"), ("string", "int", "int"))),
     **{
@@ -194,6 +200,14 @@ OPERATIONS: dict[str, Operation] = {
     "divide_interval": Operation(each(("daytime",), WHOLE), raises="always"),
     "extractansiintervaldays": Operation((("daytime",),)),
     "precise_timestamp_conversion": Operation((("timestamp",), ("timestamp_ntz",), ("bigint",))),
+    "make_date": Operation((("int", "int", "int"),), raises="always"),
+    **{
+        f"{tried}make_timestamp{zoned}": Operation(
+            (_PARTS, (*_PARTS, "=string")), raises="always", accepts=accepting.are_parts
+        )
+        for tried in ("", "try_")
+        for zoned in ("", "_ltz", "_ntz")
+    },
     "date_format": Operation(each(TIMES, ("=string",)), accepts=accepting.is_shown),
     "from_unixtime": Operation((("bigint", "=string"),), accepts=accepting.is_shown),
     "gettimestamp": Operation(_TEXT_AND_CONSTANT, raises="always", accepts=accepting.is_read),

@@ -1,10 +1,11 @@
-"""Functions with lambdas and the like, computed by tasks, against a live Spark."""
+"""Expressions as users write them, computed by tasks, against a live Spark."""
 
 from __future__ import annotations
 
 import itertools
 import random
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +36,15 @@ SCHEMA = parse_schema(
     "days ARRAY<DATE>, decimals ARRAY<DECIMAL(7,2)>, flags ARRAY<BOOLEAN>, "
     "items ARRAY<STRUCT<k: INT, v: STRING>>, nested ARRAY<ARRAY<INT>>, "
     "maps ARRAY<MAP<STRING, INT>>, counts MAP<STRING, INT>, more MAP<STRING, INT>, "
-    "names MAP<INT, STRING>, sums MAP<STRING, DOUBLE>"
+    "names MAP<INT, STRING>, sums MAP<STRING, DOUBLE>, many ARRAY<INT>, "
+    "y INT, m INT, d INT, h INT, mi INT, sec DECIMAL(16,6), place INT"
 )
 COLUMNS = tuple(
     AttributeReference(name=field.name, type_=field.data_type, expr_id=5_000 + i)
     for i, field in enumerate(SCHEMA.fields)
 )
+RANGES = {"y": (1890, 2090), "m": (0, 14), "d": (0, 33), "h": (-1, 25), "mi": (-1, 61)}
+"""Columns of whole numbers, most of them in these ranges."""
 SMALL = {"int": (0, 1, 2, -3, 7, 40), "string": ("", "a", "b", "ab", "é", "🙂x")}
 
 
@@ -67,6 +71,19 @@ def rows() -> pa.Table:
     found = {}
     for column in COLUMNS:
         values = [value_of(column.type_, chance, i % 4 != 0) for i in range(ROWS)]
+        match column.name:
+            case "many":
+                values = [[chance.randrange(20) for _ in range(7 * (i % 12))] for i in range(ROWS)]
+            case "sec":
+                seconds = (0, 59_999_999, 60_000_000, 60_000_001, 61_000_000, -1, 1_500_000)
+                values = [Decimal(chance.choice(seconds)).scaleb(-6) for _ in range(ROWS)]
+            case "place":
+                values = [chance.choice((None, 0, 1, 2, 3, -1, -2, -9, 9)) for _ in range(ROWS)]
+            case name if name in RANGES:
+                values = [
+                    value if i % 9 == 0 else chance.randrange(*RANGES[name])
+                    for i, value in enumerate(values)
+                ]
         found[column.name] = pa.array(values, shown_type(kind_of(column.type_)))
     return pa.table(found)
 
@@ -209,6 +226,9 @@ SORTS = (
     "array_sort(texts, (l, r) -> CASE WHEN l IS NULL THEN 1 WHEN r IS NULL THEN -1 "
     "WHEN l < r THEN -1 WHEN l > r THEN 1 ELSE 0 END)",
     "array_sort(items, (l, r) -> CASE WHEN l.k < r.k THEN -1 WHEN l.k > r.k THEN 1 ELSE a END)",
+    "array_sort(ints, (l, r) -> if(l = 2, CAST(NULL AS INT), 0))",
+    "array_sort(many, (l, r) -> l % 5 - r % 5)",
+    "array_sort(many, (l, r) -> if(l < r, 1, if(l = r, 0, -1)))",
     "array_sort(items)",
     "array_sort(nested)",
     "array_sort(doubles)",
@@ -220,9 +240,95 @@ SORTS = (
 )
 
 
+ARRAYS = (
+    "size(ints)",
+    "cardinality(counts)",
+    "array_size(items)",
+    "ints[place]",
+    "texts[1]",
+    "longs[l]",
+    "get(ints, place)",
+    "element_at(ints, if(place = 0, 1, place))",
+    "element_at(texts, place)",
+    "try_element_at(items, place)",
+    "element_at(counts, s)",
+    "counts['a']",
+    "sums[s]",
+    "names[a]",
+    "array_contains(ints, a)",
+    "array_contains(doubles, x)",
+    "array_contains(texts, 'a')",
+    "array_contains(nested, ints)",
+    "map_contains_key(counts, s)",
+    "array_position(ints, a)",
+    "array_position(doubles, CAST('NaN' AS DOUBLE))",
+    "array_remove(ints, 1)",
+    "array_remove(doubles, 0.0D)",
+    "array_remove(items, struct(1 AS k, 'a' AS v))",
+    "array_max(items)",
+    "array_min(nested)",
+    "array_max(doubles)",
+    "arrays_overlap(ints, others)",
+    "arrays_overlap(doubles, array(x, 0.0D))",
+    "arrays_overlap(nested, array(ints))",
+    "array_distinct(ints)",
+    "array_distinct(items)",
+    "array_compact(texts)",
+    "array_repeat(s, 3)",
+    "array_repeat(ints, 2)",
+    "array_repeat(a, -1)",
+    "array_insert(ints, 2, a)",
+    "array_insert(ints, -2, a)",
+    "array_insert(ints, -1, a)",
+    "array_insert(ints, 5, a)",
+    "array_insert(ints, -6, a)",
+    "array_insert(ints, 0, a)",
+    "array_append(texts, s)",
+    "array_prepend(items, named_struct('k', a, 'v', s))",
+    "flatten(nested)",
+    "flatten(transform(items, e -> array(e, e)))",
+    "concat(ints, others, array(a))",
+    "array_join(texts, ',')",
+    "array_join(texts, '-', 'none')",
+    "map_keys(counts)",
+    "map_values(sums)",
+    "map_entries(names)",
+    "map_from_entries(items)",
+    "map_from_entries(transform(ints, (e, i) -> struct(i, e)))",
+    "map_concat(counts, map('z', a))",
+    "map_concat(names, names)",
+    "items.v",
+    "slice(nested, 2, 2)",
+)
+PARTS = (
+    "make_date(y, m, d)",
+    "make_date(y, 2, 29)",
+    "make_date(2024, m, d)",
+    "make_date(a, 1, 1)",
+    "make_timestamp(y, m, d, h, mi, sec)",
+    "make_timestamp(y, 12, 31, h, mi, 60)",
+    "make_timestamp(2024, 2, d, 0, 0, x)",
+    "make_timestamp(a, 1, 1, 0, 0, 0)",
+    "make_timestamp(y, m, d, h, mi, sec, 'America/New_York')",
+    "make_timestamp_ntz(y, m, d, h, mi, sec)",
+    "make_timestamp_ltz(y, m, d, 1, 1, sec)",
+    "try_make_timestamp(y, m, d, h, mi, sec)",
+    "try_make_timestamp_ntz(y, m, d, h, mi, sec)",
+    "try_make_timestamp_ltz(y, m, d, h, mi, sec, 'Europe/Berlin')",
+    "conv(s, 10, 16)",
+    "conv(s, 16, 10)",
+    "conv(CAST(l AS STRING), 10, -36)",
+    "conv(CAST(l AS STRING), 10, 2)",
+    "conv(hex(l), 16, -10)",
+    "conv(s, 36, 37)",
+    "conv(s || '18446744073709551615', 10, 7)",
+    "conv(concat('-', abs(a)), 10, -8)",
+)
+
+
 @pytest.mark.parametrize("ansi", [True, False])
-@pytest.mark.parametrize("texts", [TRANSFORMS, FILTERS, AGGREGATES, MAPS, SORTS])
-def test_lambdas(
+@pytest.mark.parametrize("texts", [TRANSFORMS, FILTERS, AGGREGATES, MAPS, SORTS, ARRAYS, PARTS])
+def test_expressions(
     session: SparkSession, texts: tuple[str, ...], ansi: bool, tmp_path: Path
 ) -> None:
     expressions = [expression_of(text, ansi=ansi) for text in texts]
