@@ -335,10 +335,7 @@ def test_what_only_spark_computes_is_named() -> None:
     text = Cast(child=A, type_=STRING)
     assert unsupported(_call("soundex", text), [A]) == "function soundex"
     assert unsupported(_call("rlike", text, lit("(?=a)")), [A]) == "rlike(string, string)"
-    decimal = Cast(child=A, type_=DecimalType(10, 0))
-    assert unsupported(Cast(child=decimal, type_=STRING), [A]) == (
-        "cast of decimal(10,0) to string"
-    )
+    assert unsupported(Cast(child=text, type_=TIMESTAMP), [A]) == "cast of string to timestamp"
     assert unsupported(B, [A]) == "column b"
     assert unsupported(_call("+", A, lit(1)), [A]) is None
 

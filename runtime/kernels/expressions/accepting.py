@@ -58,6 +58,12 @@ def in_a_long(kinds: Sequence[Kind], values: object, options: Sequence[object]) 
     return (decimal_of(kinds[0]) or (options or (0,)))[0] in range(19)
 
 
+def in_micros(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether a decimal has no more than microseconds of seconds that always have 64 bits."""
+    precision, scale = decimal_of(kinds[0]) or (0, 0)
+    return scale <= 6 and precision - scale <= 12
+
+
 def same_kinds(kinds: Sequence[Kind], *_: object) -> bool:
     """Whether all arguments have one type."""
     return all(kind == kinds[0] for kind in kinds)
@@ -152,6 +158,16 @@ def is_inserted(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> 
     """Whether a value is put among elements of its type, not far from them."""
     near = values[1] is None or (isinstance(values[1], int) and abs(values[1]) <= _MOST_REPEATED)
     return near and kinds[0][2] == (kinds[2],)
+
+
+def of_arrays(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether an array holds arrays."""
+    return family(kinds[0][2][0]) == "array"
+
+
+def of_structs(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether something is a struct, or an array of structs."""
+    return "struct" in (kinds[0][0], family(kinds[0][2][0]))
 
 
 def of_texts(kinds: Sequence[Kind], *_: object) -> bool:

@@ -31,11 +31,12 @@ def size(step: Step, values: Any) -> Any:
 
 
 def item(step: Step, array: Value, index: Value) -> Any:
-    """`array[index]`, from 0: null, or an error, beyond the end."""
+    """`array[index]`, from 0, in 32 bits of it: null, or an error, beyond the end."""
     count = row_count(array, index)
     array, index = repeated(array, count), repeated(index, count)
     items, starts, lengths = list_parts(array)
-    places, given = numbers(index).astype(np.int64), valid(array) & valid(index)
+    places = numbers(index).astype(np.int32).astype(np.int64)
+    given = valid(array) & valid(index)
     there = given & (places >= 0) & (places < lengths)
     if step.mode == "ANSI" and (given & ~there).any():
         row = int(np.argmax(given & ~there))
@@ -236,12 +237,6 @@ def joined(step: Step, array: Any, separator: Value, instead: Value | None = Non
         np.bincount(rows_of(lengths)[known], minlength=len(lengths)),
     )
     return nulled(pc.binary_join(words, between), array)
-
-
-def field_of_each(step: Step, array: Any) -> Any:
-    """A field of each struct in an array."""
-    items, lengths = elements_of(array)
-    return lists(step.kind, pc.struct_field(items, list(step.options)), lengths, array)
 
 
 def _kept(step: Step, array: Any, items: Any, lengths: Positions, stay: Any) -> Any:

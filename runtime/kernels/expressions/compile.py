@@ -302,7 +302,8 @@ class _Compiler:
         options: tuple[object, ...] = (),
     ) -> int:
         known = OPERATIONS[name]
-        passing = known.signatures == (("any",),)  # what is of any type is not looked into
+        # One value of any type only passes; what is made of several holds them as they are here.
+        passing = known.signatures == (("any",),) and not known.variadic
         inputs = tuple(map(self.place if passing else self.argument, arguments))
         kinds = tuple(self.steps[place].kind for place in inputs)
         values = [self._constant(place) for place in inputs]
@@ -340,7 +341,7 @@ class _Compiler:
         return exact or name in ("/", "%", "mod", "pmod", "div")
 
     def _branches(self, name: str, expression: Expression, parts: Sequence[Expression]) -> int:
-        inputs = [self.place(part) for part in parts]
+        inputs = [self.argument(part) for part in parts]
         kind = kind_of(expression.data_type)
         # A bare NULL among the branches is one of their type.
         for i, place in enumerate(inputs):

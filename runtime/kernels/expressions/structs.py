@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from ..hashing import hashes_of, places_of
 from ..json_support import path_steps
 from ..json_texts import read_path, read_texts
+from ..lists import elements_of
+from .collections import lists
 from .program import Step, decimal_of
 from .vectors import (
     Value,
@@ -33,10 +35,13 @@ def struct(step: Step, *values: Value) -> Any:
 
 
 def field(step: Step, value: Any) -> Any:
-    """A field of a struct, null where the struct is."""
+    """A field of a struct, null where the struct is, or of each struct in an array."""
     place = step.options[0]
     assert isinstance(place, int)
-    return pc.struct_field(value, [place])
+    if pa.types.is_struct(value.type):
+        return pc.struct_field(value, [place])
+    items, lengths = elements_of(value)
+    return lists(step.kind, pc.struct_field(items, [place]), lengths, value)
 
 
 def from_json(step: Step, text: Any) -> Any:

@@ -182,7 +182,9 @@ OPERATIONS: dict[str, Operation] = {
     "date_from_unix_date": Operation((("int",),)),
     "timestamp_micros": Operation(same(WHOLE, 1)),
     "timestamp_millis": Operation(same(WHOLE, 1), raises="always"),
-    "timestamp_seconds": Operation(same(WHOLE, 1), raises="always"),
+    "timestamp_seconds": Operation(
+        same((*WHOLE, *FLOATS, "decimal"), 1), raises="always", accepts=accepting.in_micros
+    ),
     "date_add": Operation(each(("date",), _SMALL)),
     "date_sub": Operation(each(("date",), _SMALL)),
     "datediff": Operation((("date", "date"),)),
@@ -254,7 +256,7 @@ CASTS: frozenset[Signature] = frozenset(
         *each(("boolean",), (*NUMBERS, "boolean", "decimal", "string")),
         *each(WHOLE, ("decimal", "string", "timestamp")),
         *each(FLOATS, ("decimal", "string")),
-        *each(("decimal",), (*WHOLE, "double", "boolean", "decimal")),
+        *each(("decimal",), (*WHOLE, "double", "boolean", "decimal", "string")),
         *each(("string",), (*NUMBERS, "decimal", "boolean", "date", "binary")),
         *each(("date", *TIMES), ("date", *TIMES, "string")),
         *each(("timestamp",), (*WHOLE, *FLOATS)),
@@ -275,6 +277,11 @@ def can_cast(source: Kind, target: Kind, mode: Mode) -> bool:
         return False  # Spark checks these by way of a double, unless they are short by chance
     if isinstance(source, tuple) and target == "string":
         return all((family(part), target) in CASTS or part == target for part in leaves(source))
+    if isinstance(source, tuple) and isinstance(target, tuple):
+        alike = source[0] == target[0] and len(source[2]) == len(target[2])
+        if source[0] == "map" and source[2][0] != target[2][0]:
+            return False  # two keys may become one
+        return alike and all(map(can_cast, source[2], target[2], [mode] * len(source[2])))
     return source == target or (family(source), family(target)) in (*CASTS, TEXT_OF_BYTES)
 
 
@@ -284,6 +291,8 @@ def cast_raises(source: Kind, target: Kind, mode: Mode) -> bool:
         return target in TIMES
     if (source, target) == TEXT_OF_BYTES:
         return True
+    if isinstance(source, tuple) and isinstance(target, tuple):
+        return any(map(cast_raises, source[2], target[2], [mode] * len(source[2])))
     if mode != "ANSI" or source == target or isinstance(source, tuple):
         return False
     if source == "string":

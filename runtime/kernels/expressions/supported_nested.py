@@ -37,7 +37,7 @@ NESTED: dict[str, Operation] = {
     "array_insert": Operation(
         (("array", "=int", "any"),), raises="always", accepts=accepting.is_inserted
     ),
-    "flatten": Operation((("array",),)),
+    "flatten": Operation((("array",),), accepts=accepting.of_arrays),
     "knownnotcontainsnull": Operation((("array",),)),
     "array_join": Operation(
         (("array", "=string"), ("array", "=string", "=string")), accepts=accepting.of_texts
@@ -53,7 +53,7 @@ NESTED: dict[str, Operation] = {
     # Structs and hashes.
     "to_json": Operation((("any",),), variadic=True, eager=True),
     "named_struct": Operation(same(("any",), 1), variadic=True, eager=True),
-    "get_struct_field": Operation((("struct",),)),
+    "get_struct_field": Operation((("struct",), ("array",)), accepts=accepting.of_structs),
     "from_json": Operation((("string",),), raises="always", accepts=accepting.is_column),
     "get_json_object": Operation(_TEXT_AND_CONSTANT, raises="always", accepts=accepting.is_path),
     "hash": Operation((("hashed",),), variadic=True, eager=True, accepts=accepting.default_seed),

@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from ..ordering import valid
 from . import messages
 from .accepting import WEEKDAYS
-from .program import Step
-from .vectors import Value, made, numbers, repeated, row_count, unscaled_words
+from .program import Step, decimal_of
+from .saturation import saturated
+from .vectors import Value, made, null_where, numbers, repeated, row_count, unscaled_words
 from .zones import DAY, MICROS, MOST_DAYS, Zone, zone_of
 
 _MONTH_UNITS = {
@@ -152,6 +153,19 @@ def from_unix(step: Step, value: Any) -> Any:
         word = "milliseconds" if unit == 1000 else "seconds"
         raise messages.datetime_overflow(step, int(data[np.argmax(bad)]), word)
     return made(data * unit, value)
+
+
+def from_seconds(step: Step, value: Any) -> Any:
+    """`timestamp_seconds`: fractions of microseconds are cut off; null of what is no number."""
+    if step.kinds[0] in ("float", "double"):
+        data = numbers(value).astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            micros = saturated(data * MICROS, np.int64)
+        return null_where(made(micros, value), ~np.isfinite(data))
+    scale = decimal_of(step.kinds[0])
+    if scale is None:
+        return from_unix(step, value)
+    return made(unscaled_words(value) * 10 ** (6 - scale[1]), value)
 
 
 def unchanged(step: Step, value: Any) -> Any:
