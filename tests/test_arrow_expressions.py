@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ZONED = ("date_trunc", "hour", "timestamp_add_interval", "timestamp_add_ym_interval",
-         "subtract_timestamps", "date_format", "months_between", "timestampdiff")  # fmt: skip
+         "subtract_timestamps", "date_format", "months_between", "timestampadd", "timestampdiff",
+         "make_timestamp")  # fmt: skip
 ZONES = ("America/New_York", "Europe/London", "Pacific/Apia", "+05:30")
 
 

@@ -6,12 +6,12 @@ the call. The module imports neither Arrow nor numpy: the planner's passes ask i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ....planner.model.text.time_zones import known_zone
 from ..json_support import path_steps
 from . import patterns, time_formats
-from .operation_facts import FLOATS, family, leaves
+from .operation_facts import FLOATS, HASHED, family, leaves
 from .program import Kind, decimal_of
 
 DATE_UNITS = frozenset(("WEEK", "MON", "MONTH", "MM", "QUARTER", "YEAR", "YYYY", "YY"))
@@ -180,12 +180,6 @@ def is_near(kinds: object, values: Sequence[object], *_: object) -> bool:
     return all(isinstance(value, int) and abs(value) < 1 << 29 for value in values[2:])
 
 
-def is_part(kinds: object, values: Sequence[object], *_: object) -> bool:
-    """Whether a part of an array is not asked for in a way that fails."""
-    start, length = values[1:]
-    return start != 0 and (length is None or (isinstance(length, int) and length >= 0))
-
-
 def are_plain_signs(kinds: object, values: Sequence[object], *_: object) -> bool:
     """Whether a text is divided by two signs that mean nothing else in regular expressions."""
     return all(
@@ -213,9 +207,17 @@ def is_number_format(kinds: object, values: Sequence[object], *_: object) -> boo
 
 
 def default_seed(kinds: Sequence[Kind], values: object, options: Sequence[object]) -> bool:
-    """Whether hashes begin with Spark's own seed, and decimals fit in longs."""
-    small = all((decimal_of(kind) or (0, 0))[0] <= 18 for kind in kinds)
-    return small and tuple(options) in ((), (42,))
+    """Whether hashes begin with Spark's own seed, and there are hashes of all parts."""
+    parts = all(family(part) in HASHED for kind in kinds for part in leaves(kind))
+    maps = any(family(part) == "map" for kind in kinds for part in _parts(kind))
+    return parts and not maps and tuple(options) in ((), (42,))
+
+
+def _parts(kind: Kind) -> Iterator[Kind]:
+    yield kind
+    if isinstance(kind, tuple):
+        for part in kind[2]:
+            yield from _parts(part)
 
 
 def divides(kinds: Sequence[Kind], *_: object) -> bool:
@@ -252,7 +254,7 @@ def is_replaced(kinds: object, values: Sequence[object], *_: object) -> bool:
 def is_divided(kinds: object, values: Sequence[object], *_: object) -> bool:
     """Whether a text is divided by a pattern, without a limit."""
     unlimited = isinstance(values[2], int) and values[2] <= 0
-    return unlimited and patterns.is_splitting(values[1])
+    return unlimited and (values[1] == "" or patterns.is_splitting(values[1]))
 
 
 def are_parts(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:

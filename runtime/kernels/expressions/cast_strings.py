@@ -150,7 +150,7 @@ def to_string(step: Step, value: Any) -> Any:
     if source in ("float", "double"):
         return shown_floats(value)
     if isinstance(source, str) and (decimal := decimal_of(source)):
-        return _shown_decimals(value, *decimal, exponents=step.mode != "ANSI")
+        return _shown_decimals(value, *decimal, exponents=step.mode == "LEGACY")
     if source not in ("date", "timestamp", "timestamp_ntz"):
         return value.cast(pa.string())
     data = numbers(value)

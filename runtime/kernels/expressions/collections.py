@@ -16,7 +16,7 @@ from ..ordering import codes, list_parts, spread, valid
 from . import messages
 from .program import Kind, Step
 from .texts import each
-from .vectors import Value, nulled, plain_type, repeated, row_count
+from .vectors import Value, nulled, numbers, plain_type, repeated, row_count
 
 
 def map_of(step: Step, *parts: Value) -> Any:
@@ -119,16 +119,26 @@ def _nulls(sources: Sequence[Any]) -> Any:
     return pa.array(np.logical_or.reduce(masks)) if masks else None
 
 
-def part_of(step: Step, array: Any, start: Value, length: Value) -> Any:
-    """`slice(array, start, length)` with constants: from 1 on, or from the end."""
-    first, most = start.as_py(), length.as_py()
-    if first is None or most is None:
-        return pa.nulls(len(array), array.type)
+def part_of(step: Step, array: Value, start: Value, length: Value) -> Any:
+    """`slice(array, start, length)`: from 1 on, or from the end.
+
+    Raises:
+        KernelError: the start is 0, or the length is negative.
+    """
+    count = row_count(array, start, length)
+    array, start, length = (repeated(part, count) for part in (array, start, length))
+    given = valid(array) & valid(start) & valid(length)
+    first, most = (numbers(part).astype(np.int64) for part in (start, length))
+    if (given & (first == 0)).any():
+        raise messages.slice_start(step)
+    if (given & (most < 0)).any():
+        raise messages.slice_length(step, int(most[np.argmax(given & (most < 0))]))
     values, starts, lengths = list_parts(array)
-    begin = np.full(len(lengths), first - 1) if first > 0 else lengths + first
-    size = np.where((begin < 0) | (begin >= lengths), 0, np.minimum(lengths - begin, most))
+    begin = np.where(first > 0, first - 1, lengths + first)
+    inside = given & (begin >= 0) & (begin < lengths)
+    size = np.where(inside, np.minimum(lengths - begin, most), 0)
     chosen = values.take(pa.array(spread(starts + np.maximum(begin, 0), size)))
-    return nulled(lists_of(chosen, size, array.type), array)
+    return lists(step.kind, chosen, size, array, start, length)
 
 
 def part_of_text(step: Step, text: Any, delimiter: Value, number: Value) -> Any:

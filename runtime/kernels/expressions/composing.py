@@ -63,7 +63,9 @@ def time_of(step: Step, *parts: Value) -> Any:
         return pa.nulls(count, pa.int64())
     second = repeated(parts[5], count)
     fields, known = _numbers([repeated(part, count) for part in parts[:5]])
-    whole, fraction = np.divmod(unscaled_words(second), MICROS)
+    # Spark keeps 32 bits of the microseconds.
+    micros = unscaled_words(second).astype(np.int32).astype(np.int64)
+    whole, fraction = np.divmod(micros, MICROS)
     known &= valid(second)
     odd = known & (whole == 60) & (fraction > 0)
     if odd.any() and _fails(step):

@@ -69,6 +69,31 @@ def index_of_zero(step: Step) -> KernelError:
     return _error(step, "INVALID_INDEX_OF_ZERO")
 
 
+def slice_start(step: Step) -> KernelError:
+    """A slice that begins at 0."""
+    return _error(
+        step, "INVALID_PARAMETER_VALUE.START", parameter="`start`", functionName="`slice`"
+    )
+
+
+def slice_length(step: Step, length: int) -> KernelError:
+    """A slice of a negative length."""
+    return _error(
+        step,
+        "INVALID_PARAMETER_VALUE.LENGTH",
+        parameter="`length`",
+        functionName="`slice`",
+        length=length,
+    )
+
+
+def cannot_add(step: Step, number: int, unit: str, micros: int) -> KernelError:
+    """A number of units that takes a timestamp out of 64 bits."""
+    time = shown_timestamp(micros, step.zone)
+    operation = f"add {number}L {unit} to TIMESTAMP '{time}'"
+    return _error(step, "DATETIME_OVERFLOW", operation=operation)
+
+
 def field_out_of_bounds(step: Step, why: str) -> KernelError:
     """A year, month, day, hour, minute or second that there is not."""
     condition = "DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION"

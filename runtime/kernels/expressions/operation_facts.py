@@ -18,11 +18,11 @@ TIMES = ("timestamp", "timestamp_ntz")
 ORDERED = (*WHOLE, *FLOATS, "decimal", "boolean", "string", "binary", "date", *TIMES, "daytime")
 """Types whose values can be compared. All of them can be columns."""
 
-HASHED = ORDERED[:-1]
+HASHED = (*ORDERED[:-1], "array", "struct")
 
 Signature = tuple[str, ...]
 """The types of the arguments; `decimal` is any decimal, `any` any type, `hashed` any but intervals
-and structs; one that begins with `=` takes constants only."""
+and maps; one that begins with `=` takes constants only."""
 
 
 @dataclass(frozen=True)

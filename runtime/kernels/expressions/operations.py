@@ -22,6 +22,7 @@ from . import (
     sorting,
     structs,
     texts,
+    time_differences,
     times,
 )
 from .casts import cast
@@ -128,8 +129,9 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("gettimestamp", "unix_timestamp", "to_unix_timestamp"), formats.read_times),
     **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp"), times.in_zone),
     "convert_timezone": times.in_zone,
-    "months_between": times.months_between,
-    "timestampdiff": times.timestampdiff,
+    "months_between": time_differences.months_between,
+    "timestampadd": time_differences.added,
+    "timestampdiff": time_differences.timestampdiff,
     "decode": encodings.decoded,
     "unbase64": encodings.bytes_of_base64,
     **dict.fromkeys(("url_decode", "try_url_decode"), encodings.url_text),

@@ -205,7 +205,9 @@ OPERATIONS: dict[str, Operation] = {
     "make_date": Operation((("int", "int", "int"),), raises="always"),
     **{
         f"{tried}make_timestamp{zoned}": Operation(
-            (_PARTS, (*_PARTS, "=string")), raises="always", accepts=accepting.are_parts
+            (_PARTS,) if zoned == "_ntz" else (_PARTS, (*_PARTS, "=string")),
+            raises="always",
+            accepts=accepting.are_parts,
         )
         for tried in ("", "try_")
         for zoned in ("", "_ltz", "_ntz")
@@ -226,6 +228,9 @@ OPERATIONS: dict[str, Operation] = {
         (("=string", "=string", "timestamp_ntz"),), accepts=accepting.are_zones
     ),
     "months_between": Operation((("timestamp", "timestamp", "=boolean"),), raises="always"),
+    "timestampadd": Operation(
+        each(("=string",), ("bigint",), TIMES), raises="always", accepts=accepting.is_difference
+    ),
     "timestampdiff": Operation(
         (("=string", "timestamp", "timestamp"),), raises="always", accepts=accepting.is_difference
     ),

@@ -11,7 +11,7 @@ NESTED: dict[str, Operation] = {
     # Arrays and maps.
     "array": Operation(same(("any",), 1), variadic=True, eager=True, accepts=accepting.same_kinds),
     "map": Operation((("any", "any"),), variadic=True, eager=True, accepts=accepting.has_keys),
-    "slice": Operation((("array", "=int", "=int"),), accepts=accepting.is_part),
+    "slice": Operation((("array", "int", "int"),), raises="always"),
     **{name: Operation((("map",),)) for name in ("map_keys", "map_values", "map_entries")},
     "map_from_entries": Operation((("array",),), raises="always", accepts=accepting.are_entries),
     "map_concat": Operation(
