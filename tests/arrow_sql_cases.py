@@ -223,6 +223,23 @@ CASES: dict[str, tuple[str, ...]] = {
         "timestamp_seconds(sec)",
         "timestamp_seconds(CAST(sec AS DECIMAL(10, 2)))",
     ),
+    "decimals": (
+        "wide + wide",
+        "wide + whole",
+        "wide - short",
+        "tiny - wide",
+        "whole + 1",
+        "wide * short",
+        "short * whole",
+        "tiny * short",
+        "wide * 3",
+        "wide * CAST(x AS DECIMAL(20, 10))",
+        "short * CAST(l AS DECIMAL(30, 7))",
+        "try_add(whole, whole)",
+        "try_multiply(wide, short)",
+        "aggregate(decimals, CAST(0 AS DECIMAL(38, 18)), "
+        "(total, e) -> CAST(total + e AS DECIMAL(38, 18)))",
+    ),
     "parts": (
         "make_date(y, m, d)",
         "make_date(y, 2, 29)",

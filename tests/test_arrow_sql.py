@@ -41,7 +41,8 @@ SCHEMA = parse_schema(
     "items ARRAY<STRUCT<k: INT, v: STRING>>, nested ARRAY<ARRAY<INT>>, "
     "maps ARRAY<MAP<STRING, INT>>, counts MAP<STRING, INT>, more MAP<STRING, INT>, "
     "names MAP<INT, STRING>, sums MAP<STRING, DOUBLE>, many ARRAY<INT>, "
-    "y INT, m INT, d INT, h INT, mi INT, sec DECIMAL(16,6), place INT"
+    "y INT, m INT, d INT, h INT, mi INT, sec DECIMAL(16,6), place INT, "
+    "wide DECIMAL(38,18), whole DECIMAL(38,0), tiny DECIMAL(38,38), short DECIMAL(12,4)"
 )
 COLUMNS = tuple(
     AttributeReference(name=field.name, type_=field.data_type, expr_id=5_000 + i)

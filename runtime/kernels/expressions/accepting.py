@@ -30,22 +30,27 @@ URL_PARTS = ("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "U
 """What `parse_url` gives of a URL."""
 
 
+def keeps_digits(name: str, kinds: Sequence[Kind]) -> bool:
+    """Whether the sum, difference or product of two decimals has 38 digits at most."""
+    return _digits(name, kinds) <= 38
+
+
 def sum_fits(kinds: Sequence[Kind], *_: object) -> bool:
-    """Whether the sum of two decimals keeps all its digits."""
-    sides = [decimal_of(kind) for kind in kinds]
-    if None in sides:
-        return True
-    (p, s), (q, t) = (side for side in sides if side is not None)
-    return max(p - s, q - t) + max(s, t) + 1 <= 38
+    """Whether the exact sum of two decimals has 256 bits."""
+    return _digits("+", kinds) <= 76
 
 
 def product_fits(kinds: Sequence[Kind], *_: object) -> bool:
-    """Whether the product of two decimals keeps all its digits."""
+    """Whether the exact product of two decimals has 256 bits."""
+    return _digits("*", kinds) <= 76
+
+
+def _digits(name: str, kinds: Sequence[Kind]) -> int:
     sides = [decimal_of(kind) for kind in kinds]
     if None in sides:
-        return True
-    (p, _s), (q, _t) = (side for side in sides if side is not None)
-    return p + q + 1 <= 38
+        return 0
+    (p, s), (q, t) = (side for side in sides if side is not None)
+    return p + q + 1 if name == "*" else max(p - s, q - t) + max(s, t) + 1
 
 
 def short(kinds: Sequence[Kind], *_: object) -> bool:
