@@ -58,7 +58,7 @@ def decided(step: Step, body: Lambda, array: Any) -> Any:
 
     def ask(rows: Positions, values: Any) -> npt.NDArray[np.bool_]:
         found = body(rows, values)
-        hits = _set(truths(found, null=not wanted)) == wanted
+        hits: npt.NDArray[np.bool_] = _set(truths(found, null=not wanted)) == wanted
         decides[rows[hits]] = True
         unknown[rows[~valid(found)]] = True
         return hits

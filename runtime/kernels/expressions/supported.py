@@ -54,10 +54,15 @@ OPERATIONS: dict[str, Operation] = {
         accepts=accepting.same_kinds,
         eager=True,
     ),
-    "greatest": Operation(
-        same(ORDERED, 2), variadic=True, accepts=accepting.same_kinds, eager=True
-    ),
-    "least": Operation(same(ORDERED, 2), variadic=True, accepts=accepting.same_kinds, eager=True),
+    **{
+        name: Operation(
+            same((*ORDERED, "array", "struct"), 2),
+            variadic=True,
+            accepts=accepting.same_kinds,
+            eager=True,
+        )
+        for name in ("greatest", "least")
+    },
     # What the optimizer wraps around an expression.
     "knownnullable": Operation((("any",),)),
     "knownnotnull": Operation((("any",),)),
@@ -214,7 +219,9 @@ OPERATIONS: dict[str, Operation] = {
     },
     "date_format": Operation(each(TIMES, ("=string",)), accepts=accepting.is_shown),
     "from_unixtime": Operation((("bigint", "=string"),), accepts=accepting.is_shown),
-    "gettimestamp": Operation(_TEXT_AND_CONSTANT, raises="always", accepts=accepting.is_read),
+    "gettimestamp": Operation(
+        each(("string", "date", *TIMES), ("=string",)), raises="always", accepts=accepting.is_read
+    ),
     **{
         name: Operation(
             each(("string", "timestamp"), ("=string",)), raises="always", accepts=accepting.is_read

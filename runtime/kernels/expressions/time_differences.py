@@ -68,11 +68,14 @@ def added(step: Step, unit: Value, number: Value, time: Value) -> Any:
             total = units + times
         bad |= (units ^ total) & (times ^ total) < 0
         far = np.abs(total.astype(np.float64)) > MOST_MICROS
-        if zone.fixed is None and (far & ~bad).any():
+        by_calendar = word in _DIFFERENT_DAYS and zone.fixed is None
+        if by_calendar and (far & ~bad).any():
             raise not_exact("A timestamp is moved to where it hardly has 64 bits.", of_rows=True)
     if bad.any():
         row = int(np.argmax(bad))
         raise messages.cannot_add(step, int(amounts[row]), word, int(times[row]))
+    if not months and not by_calendar:
+        return made(total, number, time)
     moved_ = (moved_by_months if months else moved)(own, pa.array(times), pa.array(units))
     return nulled(moved_, number, time)
 
