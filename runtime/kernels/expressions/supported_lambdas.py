@@ -93,18 +93,19 @@ def captured(functions: Sequence[LambdaFunction]) -> tuple[Variable, ...]:
     """What lambdas name that is no parameter of theirs, each once."""
     found: dict[int, Variable] = {}
     for function in functions:
-        for variable in _free(function):
+        for variable in free_variables(function):
             found.setdefault(variable.expr_id, variable)
     return tuple(found.values())
 
 
-def _free(expression: Expression) -> Iterator[Variable]:
+def free_variables(expression: Expression) -> Iterator[Variable]:
+    """The columns that an expression names, and the parameters of lambdas around it."""
     match expression:
         case AttributeReference() | LambdaVariable():
             yield expression
         case LambdaFunction(body=body, parameters=parameters):
             own = {p.expr_id for p in parameters if isinstance(p, LambdaVariable)}
-            yield from (found for found in _free(body) if found.expr_id not in own)
+            yield from (found for found in free_variables(body) if found.expr_id not in own)
         case _:
             for child in expression.children:
-                yield from _free(child)
+                yield from free_variables(child)
