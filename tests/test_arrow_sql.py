@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from arrow_cases import ROWS, _value
@@ -139,3 +140,31 @@ def test_a_comparator_that_gives_null(session: SparkSession) -> None:
         session.sql(f"SELECT {text} FROM VALUES (array(2, 1)), (array(1, 2)) AS t(many)").collect()
     with pytest.raises(KernelError, match="STATEPLAN_NOT_EXACT"):
         Evaluator(program).evaluate(DATA.batch.slice(9, 1))
+
+
+def test_batches_of_many_rows() -> None:
+    """Rows are computed in chunks, elements in chunks of their own."""
+    texts = (
+        "transform(ints, (e, i) -> coalesce(e, 0) % 7 + i + coalesce(b, 0) % 5)",
+        "aggregate(others, 0L, (sum, e) -> sum + coalesce(e, 0))",
+    )
+    program = compile_program([expression_of(text, ansi=False) for text in texts], COLUMNS)
+    assert program is not None
+    places = np.random.default_rng(3).integers(0, ROWS, 70_000)
+    found = Evaluator(program).evaluate(DATA.batch.take(pa.array(places)))
+    for many, few in zip(found, Evaluator(program).evaluate(DATA.batch), strict=True):
+        assert many == few.take(pa.array(places))
+
+
+@pytest.mark.parametrize(
+    ("text", "refuses"),
+    [
+        ("transform(ints, e -> e + 1)", False),
+        ("transform(maps, e -> transform_keys(e, (k, v) -> upper(k)))", True),
+        ("CAST(texts AS ARRAY<DECIMAL(10, 2)>)", True),
+    ],
+)
+def test_a_program_tells_whether_it_refuses_values(text: str, refuses: bool) -> None:
+    """Such a program is not run on Spark, which computes all."""
+    program = compile_program([expression_of(text, ansi=True)], COLUMNS)
+    assert program is not None and program.refuses_values == refuses

@@ -51,6 +51,8 @@ _REFUSING = (
     *("from_json", "get_json_object", "gettimestamp", "unix_timestamp", "to_unix_timestamp"),
     *("str_to_map", "unbase64", "url_decode", "try_url_decode", "parse_url", "try_parse_url"),
     *("map_from_arrays", "map_from_entries", "map_concat", "transform_keys", "array_sort"),
+    *("make_timestamp", "make_timestamp_ltz", "try_make_timestamp", "try_make_timestamp_ltz"),
+    "timestampadd",
 )
 
 
@@ -102,6 +104,8 @@ def _refuses(step: Step) -> bool:
 
 
 def _casts_some(source: Kind, target: Kind) -> bool:
+    if isinstance(source, tuple) and isinstance(target, tuple):
+        return any(map(_casts_some, source[2], target[2]))
     return (source, target) == ("binary", "string") or (
         source == "string" and decimal_of(target) is not None
     )
