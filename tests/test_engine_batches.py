@@ -399,6 +399,12 @@ def test_functions_with_lambdas(query: Callable[..., Query]) -> None:
         running.batch([("x", at(1), 1)])
 
 
+def test_zeros_within_keys_are_one_group(query: Callable[..., Query]) -> None:
+    keys = "array(if(qty = 1, -0.0D, 0.0D)) AS k"
+    running = query(f"SELECT {keys}, count(*) AS n FROM STREAM events GROUP BY 1", "update")
+    assert running.batch([("a", at(1), 1), ("b", at(2), 2)]) == [([0.0], 2)]
+
+
 def test_rows_of_sliding_windows_keep_their_order(query: Callable[..., Query]) -> None:
     sql = "SELECT window(ts, '10 seconds', '5 seconds') AS w, first(qty) AS q"
     running = query(f"{sql} FROM STREAM events GROUP BY 1", "complete")
