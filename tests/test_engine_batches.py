@@ -363,6 +363,48 @@ def test_arrays_and_maps_pass_between_the_engine_and_our_own_code(
     ]
 
 
+def test_functions_with_lambdas(query: Callable[..., Query]) -> None:
+    parts = "split(user, ',')"
+    running = query(
+        f"SELECT transform({parts}, (e, i) -> concat(upper(e), i, qty)), "
+        f"filter({parts}, e -> e <> 'x'), exists({parts}, e -> 12 % qty = 5), "
+        f"aggregate({parts}, named_struct('n', 0L), (sum, e) -> "
+        "named_struct('n', sum.n + length(e)), sum -> sum.n * 10), "
+        f"zip_with({parts}, array(qty, 1), (e, n) -> format_string('%s=%d', e, n)), "
+        "transform_values(map('k', qty), (k, v) -> v + 1)['k'], "
+        f"array_sort({parts}, (l, r) -> CASE WHEN l < r THEN 1 WHEN l > r THEN -1 ELSE 0 END), "
+        "make_date(2024, qty, 1), conv(CAST(qty AS STRING), 10, 16) "
+        "FROM STREAM events WHERE forall(split(user, ','), e -> e <> 'no')",
+        "append",
+    )
+    found = running.batch([("x,a,x", at(1), 7), ("no,a", at(2), 8), ("b", at(3), 12)])
+    assert found == [
+        (["B012"], ["b"], False, 10, ["b=12", "null=1"], 13, ["b"], dt.date(2024, 12, 1), "C"),
+        (
+            *(["X07", "A17", "X27"], ["a"], True, 30, ["x=7", "a=1", "x=null"], 8),
+            *(["x", "x", "a"], dt.date(2024, 7, 1), "7"),
+        ),
+    ]
+    with pytest.raises(Exception, match="DATETIME_FIELD_OUT_OF_BOUNDS"):
+        running.batch([("x", at(4), 13)])
+    # What only the engine computes, and is the same for all elements, the engine gives.
+    given = f"transform({parts}, e -> format_string('%s-%s', e, soundex(user)))"
+    whole = f"to_json(struct(transform({parts}, e -> soundex(e)) AS t))"
+    running = query(f"SELECT {given}, {whole} FROM STREAM events", "append")
+    assert running.batch([("ab,c", at(1), 1)]) == [
+        (["ab-A120", "c-A120"], '{"t":["A100","C000"]}'),
+    ]
+    running = query("SELECT transform(array(qty), e -> e % 0) FROM STREAM events", "append")
+    with pytest.raises(Exception, match="REMAINDER_BY_ZERO"):
+        running.batch([("x", at(1), 1)])
+
+
+def test_zeros_within_keys_are_one_group(query: Callable[..., Query]) -> None:
+    keys = "array(if(qty = 1, -0.0D, 0.0D)) AS k"
+    running = query(f"SELECT {keys}, count(*) AS n FROM STREAM events GROUP BY 1", "update")
+    assert running.batch([("a", at(1), 1), ("b", at(2), 2)]) == [([0.0], 2)]
+
+
 def test_rows_of_sliding_windows_keep_their_order(query: Callable[..., Query]) -> None:
     sql = "SELECT window(ts, '10 seconds', '5 seconds') AS w, first(qty) AS q"
     running = query(f"{sql} FROM STREAM events GROUP BY 1", "complete")

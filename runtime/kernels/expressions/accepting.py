@@ -6,11 +6,12 @@ the call. The module imports neither Arrow nor numpy: the planner's passes ask i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from ....planner.model.text.time_zones import known_zone
 from ..json_support import path_steps
 from . import patterns, time_formats
+from .operation_facts import FLOATS, HASHED, family, leaves
 from .program import Kind, decimal_of
 
 DATE_UNITS = frozenset(("WEEK", "MON", "MONTH", "MM", "QUARTER", "YEAR", "YYYY", "YY"))
@@ -18,6 +19,8 @@ CLOCK_UNITS = frozenset(("DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND",
 """What dates, and beside it timestamps, are truncated to."""
 DIFFERENCE_UNITS = CLOCK_UNITS - {"DD"} | {"WEEK", "MONTH", "QUARTER", "YEAR"}
 """The units of the difference of two times."""
+
+_MOST_REPEATED = 10_000
 
 _DAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")
 WEEKDAYS = {name[:size]: i for i, name in enumerate(_DAYS) for size in (2, 3, len(name))}
@@ -27,22 +30,27 @@ URL_PARTS = ("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "U
 """What `parse_url` gives of a URL."""
 
 
+def keeps_digits(name: str, kinds: Sequence[Kind]) -> bool:
+    """Whether the sum, difference or product of two decimals has 38 digits at most."""
+    return _digits(name, kinds) <= 38
+
+
 def sum_fits(kinds: Sequence[Kind], *_: object) -> bool:
-    """Whether the sum of two decimals keeps all its digits."""
-    sides = [decimal_of(kind) for kind in kinds]
-    if None in sides:
-        return True
-    (p, s), (q, t) = (side for side in sides if side is not None)
-    return max(p - s, q - t) + max(s, t) + 1 <= 38
+    """Whether the exact sum of two decimals has 256 bits."""
+    return _digits("+", kinds) <= 76
 
 
 def product_fits(kinds: Sequence[Kind], *_: object) -> bool:
-    """Whether the product of two decimals keeps all its digits."""
+    """Whether the exact product of two decimals has 256 bits."""
+    return _digits("*", kinds) <= 76
+
+
+def _digits(name: str, kinds: Sequence[Kind]) -> int:
     sides = [decimal_of(kind) for kind in kinds]
     if None in sides:
-        return True
-    (p, _s), (q, _t) = (side for side in sides if side is not None)
-    return p + q + 1 <= 38
+        return 0
+    (p, s), (q, t) = (side for side in sides if side is not None)
+    return p + q + 1 if name == "*" else max(p - s, q - t) + max(s, t) + 1
 
 
 def short(kinds: Sequence[Kind], *_: object) -> bool:
@@ -53,6 +61,12 @@ def short(kinds: Sequence[Kind], *_: object) -> bool:
 def in_a_long(kinds: Sequence[Kind], values: object, options: Sequence[object]) -> bool:
     """Whether the decimal that goes in, or comes out, has 18 digits at most."""
     return (decimal_of(kinds[0]) or (options or (0,)))[0] in range(19)
+
+
+def in_micros(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether a decimal has no more than microseconds of seconds that always have 64 bits."""
+    precision, scale = decimal_of(kinds[0]) or (0, 0)
+    return scale <= 6 and precision - scale <= 12
 
 
 def same_kinds(kinds: Sequence[Kind], *_: object) -> bool:
@@ -109,20 +123,66 @@ def have_keys(kinds: Sequence[Kind], *_: object) -> bool:
     return isinstance(element, str) and element not in ("float", "double", "void")
 
 
-def of_bytes(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
-    """Whether an array of binaries is sorted, in an order that is known."""
-    return kinds[0][2] == ("binary",) and values[1] is not None
+def are_entries(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether an array holds structs whose first field makes keys as it is."""
+    entry = kinds[0][2][0]
+    return isinstance(entry, tuple) and not {*leaves(entry[2][0])} & {*FLOATS, "void"}
+
+
+def same_keys(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether maps are of one type, and their keys stay as they are."""
+    return same_kinds(kinds) and not {*leaves(kinds[0][2][0])} & {*FLOATS, "void"}
+
+
+def is_sorted(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether an array is sorted whose equal elements are the same (0.0 and -0.0 are not)."""
+    return values[1] is not None and not {*leaves(kinds[0])} & {*FLOATS, "void"}
+
+
+def of_same_bytes(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether equal elements of an array are the same."""
+    return not {*leaves(kinds[0])} & {*FLOATS, "void"}
+
+
+def is_member(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether a value can be an element of an array, or a key of a map."""
+    return kinds[1] == kinds[0][2][0]
+
+
+def is_element(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether an element is asked for by its index, or by a key of the map's type."""
+    return family(kinds[0]) == "array" or is_member(kinds)
+
+
+def is_short(kinds: object, values: Sequence[object], *_: object) -> bool:
+    """Whether an array that is filled with a value stays short."""
+    return values[1] is None or (isinstance(values[1], int) and values[1] <= _MOST_REPEATED)
+
+
+def is_inserted(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether a value is put among elements of its type, not far from them."""
+    near = values[1] is None or (isinstance(values[1], int) and abs(values[1]) <= _MOST_REPEATED)
+    return near and kinds[0][2] == (kinds[2],)
+
+
+def of_arrays(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether an array holds arrays."""
+    return family(kinds[0][2][0]) == "array"
+
+
+def of_structs(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether something is a struct, or an array of structs."""
+    return "struct" in (kinds[0][0], family(kinds[0][2][0]))
+
+
+def of_texts(kinds: Sequence[Kind], *_: object) -> bool:
+    """Whether an array holds strings."""
+    return kinds[0][2] == ("string",)
 
 
 def is_near(kinds: object, values: Sequence[object], *_: object) -> bool:
     """Whether a place in a text and a length are far from where 32 bits end."""
     return all(isinstance(value, int) and abs(value) < 1 << 29 for value in values[2:])
-
-
-def is_part(kinds: object, values: Sequence[object], *_: object) -> bool:
-    """Whether a part of an array is not asked for in a way that fails."""
-    start, length = values[1:]
-    return start != 0 and (length is None or (isinstance(length, int) and length >= 0))
 
 
 def are_plain_signs(kinds: object, values: Sequence[object], *_: object) -> bool:
@@ -152,9 +212,17 @@ def is_number_format(kinds: object, values: Sequence[object], *_: object) -> boo
 
 
 def default_seed(kinds: Sequence[Kind], values: object, options: Sequence[object]) -> bool:
-    """Whether hashes begin with Spark's own seed, and decimals fit in longs."""
-    small = all((decimal_of(kind) or (0, 0))[0] <= 18 for kind in kinds)
-    return small and tuple(options) in ((), (42,))
+    """Whether hashes begin with Spark's own seed, and there are hashes of all parts."""
+    parts = all(family(part) in HASHED for kind in kinds for part in leaves(kind))
+    maps = any(family(part) == "map" for kind in kinds for part in _parts(kind))
+    return parts and not maps and tuple(options) in ((), (42,))
+
+
+def _parts(kind: Kind) -> Iterator[Kind]:
+    yield kind
+    if isinstance(kind, tuple):
+        for part in kind[2]:
+            yield from _parts(part)
 
 
 def divides(kinds: Sequence[Kind], *_: object) -> bool:
@@ -191,7 +259,14 @@ def is_replaced(kinds: object, values: Sequence[object], *_: object) -> bool:
 def is_divided(kinds: object, values: Sequence[object], *_: object) -> bool:
     """Whether a text is divided by a pattern, without a limit."""
     unlimited = isinstance(values[2], int) and values[2] <= 0
-    return unlimited and patterns.is_splitting(values[1])
+    return unlimited and (values[1] == "" or patterns.is_splitting(values[1]))
+
+
+def are_parts(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+    """Whether a timestamp is made of seconds in microseconds, in a zone that is known."""
+    zones = values[6:]
+    known = all(zone is None or (isinstance(zone, str) and known_zone(zone)) for zone in zones)
+    return kinds[5] == "decimal(16,6)" and known
 
 
 def is_weekday(kinds: object, values: Sequence[object], *_: object) -> bool:

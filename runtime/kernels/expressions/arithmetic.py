@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from . import messages
+from .accepting import keeps_digits
+from .decimals import sum_or_product
 from .program import Step, decimal_of
 from .saturation import saturated
 from .vectors import (
@@ -37,7 +39,9 @@ def add_like(step: Step, left: Value, right: Value) -> Any:
     """`+`, `-`, `*` of two numbers, or of two intervals."""
     plain, checked, instead = _SYMBOLS[step.name]
     if decimal_of(step.kind):
-        return plain(left, right).cast(plain_type(step.kind))
+        if keeps_digits(step.name, step.kinds):
+            return plain(left, right).cast(plain_type(step.kind))
+        return sum_or_product(step, left, right)
     if step.mode == "LEGACY" or step.kind in _FLOATS:
         return plain(left, right)
     try:

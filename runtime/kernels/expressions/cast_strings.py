@@ -17,7 +17,8 @@ from . import messages
 from .dates import SPACES, days_of, read_date, shown_date
 from .java_numbers import shown_floats
 from .program import Step, decimal_of
-from .vectors import made, nulled, numbers, plain_type
+from .texts import each
+from .vectors import made, nulled, numbers, plain_type, unscaled_words
 from .zones import DAY, MICROS, zone_of
 
 _PLAIN = {
@@ -142,12 +143,14 @@ def _not_cast(what: str, target: str) -> KernelError:
 
 
 def to_string(step: Step, value: Any) -> Any:
-    """A column of booleans, numbers, bytes, dates or timestamps as strings."""
+    """A column of booleans, numbers, decimals, bytes, dates or timestamps as strings."""
     source = step.kinds[0]
     if source == "binary":
         return _text_of_bytes(value)
     if source in ("float", "double"):
         return shown_floats(value)
+    if isinstance(source, str) and (decimal := decimal_of(source)):
+        return _shown_decimals(value, *decimal, exponents=step.mode == "LEGACY")
     if source not in ("date", "timestamp", "timestamp_ntz"):
         return value.cast(pa.string())
     data = numbers(value)
@@ -164,6 +167,20 @@ def to_string(step: Step, value: Any) -> Any:
         fraction = pc.utf8_rtrim(fraction, characters=".")
         text = pc.binary_join_element_wise(text, fraction, "")
     return nulled(text, value)
+
+
+def _shown_decimals(value: Any, precision: int, scale: int, *, exponents: bool) -> Any:
+    """Decimals with all places behind the point; without ANSI the least have an exponent."""
+    if precision > 18 or (exponents and scale > 6):
+        return each(value, str if exponents else "{:f}".format, pa.string())
+    words = unscaled_words(value)
+    digits = pa.array(np.abs(words)).cast(pa.string())
+    if scale:
+        digits = pc.utf8_lpad(digits, scale + 1, padding="0")
+        whole, places = (pc.utf8_slice_codeunits(digits, *b) for b in ((0, -scale), (-scale,)))
+        digits = pc.binary_join_element_wise(whole, places, ".")
+    signs = pc.if_else(pa.array(words < 0), "-", "")
+    return nulled(pc.binary_join_element_wise(signs, digits, ""), value)
 
 
 @cache

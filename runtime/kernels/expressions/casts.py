@@ -11,8 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..lists import elements_of
 from . import messages
 from .cast_strings import from_string, rounding, to_string
+from .collections import lists, maps
 from .java_numbers import java_double
 from .program import Kind, Step, decimal_of
 from .saturation import saturated
@@ -33,8 +35,12 @@ def cast(step: Step, value: Any) -> Any:
     source, target = step.kinds[0], step.kind
     if source == target:
         return value
+    if source == "void":
+        return pa.nulls(len(value), plain_type(target))
     if isinstance(source, tuple):
-        return _nested_text(step, value, source)
+        return (
+            _nested(step, value) if isinstance(target, tuple) else _nested_text(step, value, source)
+        )
     if source == "string":
         return from_string(step, value)
     if target == "string":
@@ -55,6 +61,24 @@ def cast(step: Step, value: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):
             return made(numbers(value).astype(_FLOATS[str(target)]), value)
     return _to_whole(step, value)
+
+
+def _nested(step: Step, value: Any) -> Any:
+    """Arrays, maps and structs with other types of values: each value is cast."""
+    (source,), target = step.kinds, step.kind
+    assert isinstance(source, tuple) and isinstance(target, tuple)
+    pairs = list(zip(source[2], target[2], strict=True))
+    steps = [replace(step, kinds=(one,), kind=other) for one, other in pairs]
+    if target[0] == "struct":
+        fields = list(plain_type(target))
+        parts = [cast(s, pc.struct_field(value, [i])) for i, s in enumerate(steps)]
+        nulls = value.is_null() if value.null_count else None
+        return pa.StructArray.from_arrays(parts, fields=fields, mask=nulls)
+    items, lengths = elements_of(value)
+    if target[0] == "array":
+        return lists(target, cast(steps[0], items), lengths, value)
+    found = cast(steps[1], items.field(1))
+    return maps(target, items.field(0), found, lengths, value)
 
 
 def _nested_text(step: Step, value: Any, kind: Kind) -> Any:

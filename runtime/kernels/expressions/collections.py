@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -12,9 +14,9 @@ from ..errors import not_exact
 from ..lists import lists_of
 from ..ordering import codes, list_parts, spread, valid
 from . import messages
-from .program import Step
+from .program import Kind, Step
 from .texts import each
-from .vectors import Value, nulled, plain_type, repeated, row_count
+from .vectors import Value, nulled, numbers, plain_type, repeated, row_count
 
 
 def map_of(step: Step, *parts: Value) -> Any:
@@ -46,7 +48,7 @@ def map_of_arrays(step: Step, keys: Value, items: Value) -> Any:
         KernelError: a key is null; two arrays differ in length, or a key stands twice
             (`STATEPLAN_NOT_EXACT`): a setting says what Spark does then.
     """
-    count, kind = row_count(keys, items), plain_type(step.kind)
+    count = row_count(keys, items)
     keys, items = repeated(keys, count), repeated(items, count)
     names, starts, lengths = list_parts(keys)
     values, item_starts, item_lengths = list_parts(items)
@@ -55,42 +57,88 @@ def map_of_arrays(step: Step, keys: Value, items: Value) -> Any:
     if (lengths != np.where(known, item_lengths, 0)).any():
         raise not_exact("A map is made of arrays of different lengths: there Spark fails.")
     names = names.take(pa.array(spread(starts, lengths)))
-    if names.null_count:
+    names = checked_keys(step, names, np.repeat(np.arange(count), lengths))
+    values = values.take(pa.array(spread(item_starts, lengths)))
+    return maps(step.kind, names, values, lengths, keys, items)
+
+
+def checked_keys(step: Step, keys: Any, rows: npt.NDArray[np.int64]) -> Any:
+    """The keys of maps, which must be neither null nor stand twice in a row.
+
+    Raises:
+        KernelError: a key is null, or stands twice (`STATEPLAN_NOT_EXACT`).
+    """
+    if keys.null_count:
         raise messages.null_key(step)
-    rows = np.repeat(np.arange(count), lengths)
-    words = codes(names).astype(np.int64)
+    words = codes(keys).astype(np.int64)
     if len(np.unique(rows * (len(words) + 1) + words)) < len(words):
         raise not_exact(
-            "A map is made of an array that has a key twice: what Spark does then is a setting of "
-            "its own."
+            "A map is made that has a key twice: what Spark does then is a setting of its own."
         )
-    offsets = pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
-    values = values.take(pa.array(spread(item_starts, lengths)))
-    names, values = names.cast(kind.key_type), values.cast(kind.item_type)
-    return pa.MapArray.from_arrays(offsets, names, values, type=kind, mask=pa.array(~known))
+    return keys
 
 
-def sorted_bytes(step: Step, array: Any, ascending: Value) -> Any:
-    """`sort_array` of binaries: nulls are the least."""
+def lists(kind: Kind, values: Any, lengths: npt.NDArray[np.int64], *sources: Any) -> Any:
+    """Lists of values one behind the other, so many each; null where a source is."""
+    wanted = plain_type(kind)
+    values = values if values.type == wanted.value_type else values.cast(wanted.value_type)
+    return pa.ListArray.from_arrays(_offsets(lengths), values, type=wanted, mask=_nulls(sources))
+
+
+def maps(kind: Kind, keys: Any, items: Any, lengths: npt.NDArray[np.int64], *sources: Any) -> Any:
+    """Maps of keys and values one behind the other, likewise."""
+    wanted = plain_type(kind)
+    keys, items = keys.cast(wanted.key_type), items.cast(wanted.item_type)
+    offsets, nulls = _offsets(lengths), _nulls(sources)
+    return pa.MapArray.from_arrays(offsets, keys, items, type=wanted, mask=nulls)
+
+
+def side_by_side(columns: Sequence[Any]) -> tuple[Any, npt.NDArray[np.int64]]:
+    """The elements of each row's lists one behind the other; none where one of these is null."""
+    known = np.logical_and.reduce([valid(column) for column in columns])
+    parts = [list_parts(column) for column in columns]
+    before = np.cumsum([0, *(len(values) for values, _, _ in parts)])[:-1]
+    pairs = zip(parts, before, strict=True)
+    starts = np.column_stack([start + shift for (_, start, _), shift in pairs]).ravel()
+    sizes = np.column_stack([np.where(known, lengths, 0) for _, _, lengths in parts])
+    items = pa.concat_arrays([values for values, _, _ in parts])
+    return items.take(pa.array(spread(starts, sizes.ravel()))), sizes.sum(axis=1)
+
+
+def rows_of(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The row of each element."""
+    return np.repeat(np.arange(len(lengths)), lengths)
+
+
+def _offsets(lengths: npt.NDArray[np.int64]) -> Any:
+    return pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
+
+
+def _nulls(sources: Sequence[Any]) -> Any:
+    masks = [~valid(source) for source in sources if source.null_count]
+    return pa.array(np.logical_or.reduce(masks)) if masks else None
+
+
+def part_of(step: Step, array: Value, start: Value, length: Value) -> Any:
+    """`slice(array, start, length)`: from 1 on, or from the end.
+
+    Raises:
+        KernelError: the start is 0, or the length is negative.
+    """
+    count = row_count(array, start, length)
+    array, start, length = (repeated(part, count) for part in (array, start, length))
+    given = valid(array) & valid(start) & valid(length)
+    first, most = (numbers(part).astype(np.int64) for part in (start, length))
+    if (given & (first == 0)).any():
+        raise messages.slice_start(step)
+    if (given & (most < 0)).any():
+        raise messages.slice_length(step, int(most[np.argmax(given & (most < 0))]))
     values, starts, lengths = list_parts(array)
-    values = values.take(pa.array(spread(starts, lengths)))
-    rows = pa.array(np.repeat(np.arange(len(lengths)), lengths))
-    table = pa.table([rows, values.is_valid(), values], ["row", "known", "value"])
-    way = "ascending" if ascending.as_py() else "descending"
-    order = pc.sort_indices(table, [("row", "ascending"), ("known", way), ("value", way)])
-    return nulled(lists_of(values.take(order), lengths, array.type), array)
-
-
-def part_of(step: Step, array: Any, start: Value, length: Value) -> Any:
-    """`slice(array, start, length)` with constants: from 1 on, or from the end."""
-    first, most = start.as_py(), length.as_py()
-    if first is None or most is None:
-        return pa.nulls(len(array), array.type)
-    values, starts, lengths = list_parts(array)
-    begin = np.full(len(lengths), first - 1) if first > 0 else lengths + first
-    size = np.where((begin < 0) | (begin >= lengths), 0, np.minimum(lengths - begin, most))
+    begin = np.where(first > 0, first - 1, lengths + first)
+    inside = given & (begin >= 0) & (begin < lengths)
+    size = np.where(inside, np.minimum(lengths - begin, most), 0)
     chosen = values.take(pa.array(spread(starts + np.maximum(begin, 0), size)))
-    return nulled(lists_of(chosen, size, array.type), array)
+    return lists(step.kind, chosen, size, array, start, length)
 
 
 def part_of_text(step: Step, text: Any, delimiter: Value, number: Value) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .. import ordering
 from .program import Step
 from .vectors import Value, has_nulls, made, numbers, repeated, row_count, truths
 
@@ -43,7 +44,10 @@ def equal(left: Value, right: Value, kind: object) -> Any:
 
 
 def less(left: Value, right: Value, kind: object) -> Any:
-    """`left < right`; null where a side is null."""
+    """`left < right`; null where a side is null, or, of nested values, null is the least."""
+    if isinstance(kind, tuple):
+        count = row_count(left, right)
+        return pa.array(ordering.compare(repeated(left, count), repeated(right, count)) < 0)
     if kind == "boolean":
         left, right = left.cast(pa.int8()), right.cast(pa.int8())
     found = pc.less(left, right)

@@ -15,6 +15,8 @@ from ....planner.model.expressions.core import (
     Cast,
     Expression,
     GetStructField,
+    LambdaFunction,
+    LambdaVariable,
     Literal,
 )
 from ....planner.model.expressions.predicates import split_conjuncts
@@ -22,11 +24,9 @@ from ....planner.model.expressions.windows import PreciseTimestampConversion
 from ....planner.model.schemas.types import (
     ArrayType,
     DataType,
-    DayTimeIntervalType,
     MapType,
     StructField,
     StructType,
-    YearMonthIntervalType,
     contains_type,
 )
 from ....planner.model.text.literal_text import session_time_zone
@@ -36,39 +36,15 @@ from ....planner.model.tree import replace
 from ..json_support import is_written
 from ..json_support import unsupported as json_unsupported
 from .day_times import in_day_time, is_zero
+from .kinds import Unsupported, is_constant, kind_of
+from .operation_facts import FLOATS, leaves, takes
 from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
-from .supported import FLOATS, OPERATIONS, ORDERED, can_cast, cast_raises, family, leaves, takes
+from .shapes import context_of, positive_remainder
+from .supported import OPERATIONS, can_cast, cast_raises
+from .supported_lambdas import HIGHER_ORDER, captured, parameters_of
 
 _BY_CLOCK = ("from_unixtime", "unix_timestamp", "to_unix_timestamp")
 """Operations that reckon in the session's time zone over values that are no timestamps."""
-
-
-class Unsupported(Exception):
-    """Only Spark computes an expression; the text says which part of it."""
-
-
-def kind_of(data_type: DataType) -> Kind:
-    """A type as programs have it.
-
-    Raises:
-        Unsupported: values of the type are not computed here.
-    """
-    match data_type:
-        case DayTimeIntervalType():
-            return "daytime"
-        case YearMonthIntervalType():
-            return "yearmonth"
-        case StructType(fields=fields):
-            names = tuple(field.name for field in fields)
-            return "struct", names, tuple(kind_of(field.data_type) for field in fields)
-        case ArrayType(element_type=element):
-            return "array", ("element",), (kind_of(element),)
-        case MapType(key_type=key, value_type=value):
-            return "map", ("key", "value"), (kind_of(key), kind_of(value))
-    kind = data_type.simple
-    if kind != "void" and family(kind) not in ORDERED:
-        raise Unsupported(f"type {kind}")
-    return kind
 
 
 def unsupported(expression: Expression, columns: Sequence[AttributeReference]) -> str | None:
@@ -108,8 +84,15 @@ def compile_program(
 class _Compiler:
     """Steps as they come up, each once."""
 
-    def __init__(self, columns: Sequence[AttributeReference], *, untouched: bool = False) -> None:
+    def __init__(
+        self,
+        columns: Sequence[AttributeReference | LambdaVariable],
+        *,
+        untouched: bool = False,
+        of_lambda: bool = False,
+    ) -> None:
         self._untouched = untouched
+        self._of_lambda = of_lambda
         self.steps: list[Step] = []
         self._places: dict[Step, int] = {}
         self._columns: dict[int, int] = {}
@@ -121,17 +104,17 @@ class _Compiler:
         match expression:
             case Alias(child=child):
                 return self.place(child)
-            case AttributeReference():
+            case AttributeReference() | LambdaVariable():
                 return self._column(expression)
             case Literal(value=value, type_=data_type):
                 kind = kind_of(data_type)
-                if isinstance(kind, tuple):
+                if not is_constant(value, kind):
                     raise Unsupported(f"a constant of type {data_type.simple}")
                 return self._add(Step("literal", (), kind, options=(value,)))
             case Cast():
                 return self._cast(expression)
             case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
-                divided = _positive_remainder(expression)
+                divided = positive_remainder(expression)
                 if divided is not None:
                     return self._operation("pmod", expression, divided)
                 rest = otherwise or Literal(value=None, type_=expression.data_type)
@@ -152,16 +135,16 @@ class _Compiler:
             self.steps.append(step)
         return self._places[step]
 
-    def _argument(self, expression: Expression) -> int:
+    def argument(self, expression: Expression) -> int:
         """The place of what an operation is given: of arrays and maps their values, too."""
         match expression:
             case Alias(child=child):
-                return self._argument(child)
+                return self.argument(child)
             case AttributeReference():
                 return self._column(expression, whole=True)
         return self.place(expression)
 
-    def _column(self, column: AttributeReference, *, whole: bool = False) -> int:
+    def _column(self, column: AttributeReference | LambdaVariable, *, whole: bool = False) -> int:
         if column.expr_id not in self._columns:
             raise Unsupported(f"column {column.name}")
         options = (self._columns[column.expr_id],)
@@ -171,6 +154,8 @@ class _Compiler:
             if not self._untouched:
                 raise
             kind = UNTOUCHED
+        if self._of_lambda:
+            return self._add(Step("parameter", (), kind, options=options))
         if not whole and contains_type(column.data_type, ArrayType, MapType):
             if not self._untouched:
                 raise Unsupported(f"type {column.data_type.simple}")
@@ -178,7 +163,7 @@ class _Compiler:
         return self._add(Step("column", (), kind, options=options))
 
     def _cast(self, cast: Cast) -> int:
-        place = self._argument(cast.child)
+        place = self.argument(cast.child)
         source, target = self.steps[place].kind, kind_of(cast.data_type)
         if source == "void":
             return self._add(Step("literal", (), target, options=(None,)))
@@ -186,7 +171,7 @@ class _Compiler:
             raise Unsupported(f"cast of {cast.child.data_type.simple} to {cast.data_type.simple}")
         raises = self.steps[place].raises or cast_raises(source, target, cast.mode)
         zone = self._zone(cast.time_zone, *leaves(source), target)
-        context = _context(cast)
+        context = context_of(cast)
         step = Step("cast", (place,), target, (source,), cast.mode, zone, (), raises, context)
         return self._add(step)
 
@@ -200,6 +185,10 @@ class _Compiler:
 
     def _call(self, call: Call) -> int:
         name = call.name
+        if name == "array_sort" and call.options == ("default",):
+            return self._operation(name, call, call.arguments[:1])
+        if name in HIGHER_ORDER and isinstance(call.arguments[-1], LambdaFunction):
+            return self._higher_order(call)
         if name == "to_json" or (name == "invoke" and call.options[0] == "to_json"):
             return self._to_json(call)
         parts = call.arguments[0] if name == "element_at" else None
@@ -230,6 +219,37 @@ class _Compiler:
             arguments = (arguments[0], in_day_time(arguments[1], zone))
         return self._operation(name, call, arguments, mode, call.time_zone, options)
 
+    def _higher_order(self, call: Call) -> int:
+        """A function of values and of lambdas, each of these a program of its own."""
+        known = HIGHER_ORDER[call.name]
+        functions = [part for part in call.arguments if isinstance(part, LambdaFunction)]
+        values = [part for part in call.arguments if not isinstance(part, LambdaFunction)]
+        others = captured(functions)
+        inputs = [self.argument(value) for value in values]
+        kinds = tuple(self.steps[place].kind for place in inputs)
+        kind = kind_of(call.data_type)
+        bodies = []
+        for function, most in zip(functions, known.parameters, strict=True):
+            columns = (*parameters_of(function, most), *others)
+            body = _Compiler(columns, of_lambda=True)
+            place = body.argument(function.body)
+            bodies.append(Program(tuple(body.steps), (), (place,)))
+        if not known.takes(kinds, tuple(body.kind for body in bodies), kind):
+            types = ", ".join(value.data_type.simple for value in values)
+            raise Unsupported(f"{call.name}({types})")
+        inputs += [self._column(other, whole=True) for other in others]
+        own = known.raises or any(body.raises for body in bodies)
+        step = Step(
+            name=call.name,
+            inputs=tuple(inputs),
+            kind=kind,
+            kinds=kinds,
+            options=tuple(bodies),
+            raises=own or any(self.steps[place].raises for place in inputs),
+            context=context_of(call),
+        )
+        return self._add(step)
+
     def _to_json(self, call: Call) -> int:
         (value,) = call.arguments
         given = call.options[3:] if call.name == "invoke" else call.options
@@ -245,7 +265,7 @@ class _Compiler:
         ):
             parts = value.arguments[1::2]
             names = tuple(field.name for field in kind.fields)
-        inputs = tuple(map(self._argument, parts))
+        inputs = tuple(map(self.argument, parts))
         steps = [self.steps[place] for place in inputs]
         return self._add(
             Step(
@@ -283,8 +303,9 @@ class _Compiler:
         options: tuple[object, ...] = (),
     ) -> int:
         known = OPERATIONS[name]
-        passing = known.signatures == (("any",),)  # what is of any type is not looked into
-        inputs = tuple(map(self.place if passing else self._argument, arguments))
+        # One value of any type only passes; what is made of several holds them as they are here.
+        passing = known.signatures == (("any",),) and not known.variadic
+        inputs = tuple(map(self.place if passing else self.argument, arguments))
         kinds = tuple(self.steps[place].kind for place in inputs)
         values = [self._constant(place) for place in inputs]
         if UNTOUCHED in kinds and not passing:
@@ -307,7 +328,7 @@ class _Compiler:
             zone=self._zone(zone, "timestamp" if name in _BY_CLOCK else kind, *kinds),
             options=options,
             raises=below or (own and self._can_raise(name, kinds, values)),
-            context=_context(expression),
+            context=context_of(expression),
         )
         return self._add(step)
 
@@ -321,7 +342,7 @@ class _Compiler:
         return exact or name in ("/", "%", "mod", "pmod", "div")
 
     def _branches(self, name: str, expression: Expression, parts: Sequence[Expression]) -> int:
-        inputs = [self.place(part) for part in parts]
+        inputs = [self.argument(part) for part in parts]
         kind = kind_of(expression.data_type)
         # A bare NULL among the branches is one of their type.
         for i, place in enumerate(inputs):
@@ -338,28 +359,3 @@ class _Compiler:
         """The value of a literal; `...` for anything else."""
         step = self.steps[place]
         return step.options[0] if step.name == "literal" else ...
-
-
-def _positive_remainder(case: CaseWhen) -> tuple[Expression, Expression] | None:
-    """What `CASE WHEN x % n < 0 THEN x % n + n ELSE x % n END` divides, and by what.
-
-    So Spark's TimeWindowing finds out how far behind the start of its window a time is.
-    """
-    match case:
-        case CaseWhen(
-            conditions=(Call(name="<", arguments=(first, zero)),),
-            values=(Call(name="+", arguments=(second, moved)),),
-            otherwise=Call(
-                name="%", arguments=(value, Literal(value=int(size)) as divisor)
-            ) as rest,
-        ) if size > 0 and moved == divisor and first == rest == second and is_zero(zero):
-            return value, divisor
-    return None
-
-
-def _context(expression: Expression) -> str:
-    """Where in the query an expression stands, as Spark's messages end."""
-    origin = expression.origin
-    if origin is None or not origin.source:
-        return ""
-    return fragment_context(origin) or ""

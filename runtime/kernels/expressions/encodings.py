@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+import numpy as np
 import pyarrow as pa
 
 from ..errors import KernelError, not_exact
@@ -15,7 +16,7 @@ from . import messages
 from .accepting import URL_PARTS
 from .program import Step
 from .texts import each
-from .vectors import Value
+from .vectors import Value, nulled, numbers
 
 
 def decoded(step: Step, value: Any, charset: Value) -> Any:
@@ -46,6 +47,85 @@ def bytes_of_base64(step: Step, text: Any) -> Any:
 
 def _refused(name: str, text: str) -> KernelError:
     return not_exact(f"{name} of '{text[:200]}' is not computed here as Spark does.", of_rows=True)
+
+
+def hexadecimal(step: Step, value: Any) -> Any:
+    """`hex` of a number, in two's complement without leading zeros, of a string or of bytes."""
+    if step.kinds[0] == "bigint":
+        words = numbers(value).astype(">i8").view(np.uint8).reshape(-1, 8)
+        digits = _HEX[words].reshape(-1, 16)
+        shown = np.logical_or.accumulate(digits != ord("0"), axis=1)
+        shown[:, -1] = True  # of 0, too, one digit is shown
+        sizes, letters = shown.sum(axis=1), digits[shown]
+    else:
+        value = pa.concat_arrays([value, value.slice(0, 0)])
+        _, offsets, content = value.buffers()
+        ends = np.frombuffer(offsets, np.int32)[: len(value) + 1] if len(value) else np.zeros(1)
+        own = np.frombuffer(content or b"", np.uint8)[: int(ends[-1])]
+        sizes, letters = np.diff(ends) * 2, _HEX[own].ravel()
+    places = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    found = pa.StringArray.from_buffers(
+        len(value), pa.py_buffer(places), pa.py_buffer(np.ascontiguousarray(letters))
+    )
+    return nulled(found, value)
+
+
+def bytes_of_hexadecimal(step: Step, text: Any) -> Any:
+    """`unhex(text)`: null where it has other letters; an odd digit in front is a byte."""
+
+    def read(one: str) -> bytes | None:
+        if not one.isascii() or not (one or "0").isalnum():
+            return None
+        try:
+            return bytes.fromhex("0" + one if len(one) % 2 else one)
+        except ValueError:
+            return None
+
+    return each(text, read, pa.binary())
+
+
+_HEX = np.array([list(f"{byte:02X}".encode()) for byte in range(256)], np.uint8)
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MOST = (1 << 64) - 1
+
+
+def in_base(step: Step, text: Any, source: Value, target: Value) -> Any:
+    """`conv(text, from, to)` with constant bases: numbers of 64 bits, signed where `to` is < 0."""
+    base, wanted = source.as_py(), target.as_py()
+    if base is None or wanted is None or not (2 <= base <= 36 and 2 <= abs(wanted) <= 36):
+        return pa.nulls(len(text), pa.string())
+
+    def converted(one: str) -> str | None:
+        one = one.strip(" ")
+        if not one:
+            return None
+        negative, value = one[0] == "-", 0
+        for letter in one[negative:]:
+            digit = _DIGITS.find(letter.upper()) if letter.isascii() else -1
+            if not 0 <= digit < base:
+                break
+            value = value * base + digit
+            if value > _MOST:
+                if step.mode == "ANSI":
+                    raise messages.overflow(step, "Overflow in function conv()")
+                value = _MOST
+                break
+        if negative and wanted > 0:
+            value = _MOST if value >> 63 else -value & _MOST
+        if wanted < 0 and value >> 63:
+            negative, value = True, -value & _MOST
+        sign = "-" if negative and wanted < 0 else ""
+        return sign + _written(value, abs(wanted))
+
+    return each(text, converted, pa.string())
+
+
+def _written(value: int, base: int) -> str:
+    digits = ""
+    while value:
+        value, digit = divmod(value, base)
+        digits = _DIGITS[digit] + digits
+    return digits or "0"
 
 
 # ------------------------------------------------------------------------------------------ URLs

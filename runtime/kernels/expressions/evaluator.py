@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .constants import constant
+from .lambdas import HIGHER_ORDER, Positions
 from .operations import OPERATIONS
 from .program import Program, Step
 from .supported import OPERATIONS as KNOWN
@@ -155,7 +156,7 @@ class _Rows:
         """What more rows know of it already."""
         if self._upper is None:
             return None
-        is_column = self._steps[place].name == "column"
+        is_column = self._steps[place].name in ("column", "parameter")
         known = self._upper.encoded(place) if is_column else self._upper.known(place)
         if known is None or isinstance(known, pa.Scalar):
             return known
@@ -171,6 +172,9 @@ class _Rows:
             case "column":
                 assert isinstance(step.options[0], int)
                 return plain(self._batch.column(step.options[0]), step.kind)
+            case "parameter":
+                assert isinstance(step.options[0], int)
+                return self._batch[step.options[0]]
             case "literal":
                 return constant(step)
             case "and" | "or":
@@ -181,6 +185,8 @@ class _Rows:
                 return self._case(step, step.inputs)
             case "coalesce":
                 return self._first(step)
+        if step.options and isinstance(step.options[0], Program):
+            return self._with_lambdas(step)
         given = None if step.raises else self._of_words(place, step)
         return OPERATIONS[step.name](step, *self._inputs(step)) if given is None else given
 
@@ -228,6 +234,18 @@ class _Rows:
             column = next(i for i in order if not _is_constant(known, i))
             values[column] = pa.repeat(values[column], self.count)
         return values
+
+    def _with_lambdas(self, step: Step) -> Any:
+        """A function with lambdas, over its arguments and what the lambdas capture."""
+        known, given = HIGHER_ORDER[step.name], list[Value]()
+        places, captured = step.inputs[: len(step.kinds)], step.inputs[len(step.kinds) :]
+        for place in places:
+            valid = self._all_valid(given) if self._steps[place].raises else None
+            found = self.value(place) if valid is None else self.only_where(valid, place)
+            given.append(repeated(found, self.count))
+        others = [self.value(place) for place in captured]
+        programs = (option for option in step.options if isinstance(option, Program))
+        return known(step, *(Lambda(program, others) for program in programs), *given)
 
     def _all_valid(self, values: Iterable[Value]) -> Any:
         """Where none of some values is null; None: everywhere."""
@@ -290,6 +308,40 @@ class _Rows:
                 break
             result = pc.coalesce(result, self.only_where(pc.is_null(result), place))
         return result
+
+
+@dataclass(frozen=True)
+class Lambda:
+    """A lambda over many sets of arguments at once.
+
+    Attributes:
+        program: what it computes; its steps `parameter` are its parameters, then what it captures.
+        captured: the values of what it captures, of each row.
+    """
+
+    program: Program
+    captured: list[Value]
+
+    def __call__(self, rows: Positions, *parameters: Value) -> Any:
+        """What it gives, an array.
+
+        Args:
+            rows: the row to which each set of arguments belongs.
+            parameters: the arguments, a column each.
+        """
+        parts = [
+            self._chunk(rows[start : start + CHUNK], [p[start : start + CHUNK] for p in parameters])
+            for start in range(0, len(rows), CHUNK)
+        ]
+        if not parts:
+            return pa.array([], plain_type(self.program.kind))
+        return parts[0] if len(parts) == 1 else pa.concat_arrays(parts)
+
+    def _chunk(self, rows: Positions, parameters: list[Value]) -> Any:
+        places = pa.array(rows)
+        given = [v if isinstance(v, pa.Scalar) else v.take(places) for v in self.captured]
+        known = _Rows(self.program.steps, [*parameters, *given], len(rows), _Words(0))
+        return repeated(known.value(self.program.results[0]), len(rows))
 
 
 def _null_if_zero(value: Value) -> Value:

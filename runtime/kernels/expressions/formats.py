@@ -17,7 +17,7 @@ from .program import Step
 from .time_formats import format_parts
 from .times import months_and_days
 from .vectors import Value, made, nulled, numbers
-from .zones import DAY, MICROS, zone_of
+from .zones import DAY, MICROS, MOST_DAYS, zone_of
 
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
@@ -133,10 +133,19 @@ def _shown_offsets(offsets: Any) -> Any:
 def read_times(step: Step, text: Any, pattern: Value) -> Any:
     """Strings as times by a pattern: `gettimestamp`, and the seconds of `unix_timestamp`.
 
-    The latter takes timestamps too, whatever the pattern.
+    Dates and timestamps stay what they are, whatever the pattern.
+
+    Raises:
+        KernelError: a string is no such time; a date has no microseconds in 64 bits.
     """
-    if step.kinds[0] == "timestamp":
-        return made(_whole_seconds(numbers(text)), text)
+    if step.kinds[0] != "string":
+        times = numbers(text)
+        if step.kinds[0] == "date":
+            if np.any(np.abs(times.astype(np.int64)) > MOST_DAYS):
+                raise messages.overflow(step, "long overflow")
+            times = zone_of(step.zone).starts(times)
+        known = nulled(made(times if step.kind != "bigint" else _whole_seconds(times)), text)
+        return known if pattern.is_valid else pa.nulls(len(text), known.type)
     times, fits = _read(text, pattern.as_py(), step.zone if "ntz" not in str(step.kind) else "UTC")
     bad = ~fits & text.is_valid().to_numpy(zero_copy_only=False)
     if bad.any():

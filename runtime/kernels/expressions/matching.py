@@ -6,9 +6,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..ordering import valid
+from .collections import lists
 from .patterns import TERMINATORS, Pattern, groups_of, replacement_parts, translated
 from .program import Step
 from .texts import each
@@ -82,8 +85,23 @@ def replaced_matches(step: Step, text: Any, pattern: Value, by: Value, start: Va
 
 
 def divided(step: Step, text: Any, pattern: Value, limit: Value) -> Any:
-    """`split` without a limit."""
+    """`split` without a limit; by nothing: into letters."""
+    if not pattern.as_py():
+        return _letters(text)
     return pc.split_pattern_regex(text, translated(pattern.as_py()).re2)
+
+
+def _letters(text: Any) -> Any:
+    text = pa.concat_arrays([text, text.slice(0, 0)])
+    _, offsets, content = text.buffers()
+    ends = np.frombuffer(offsets, np.int32)[: len(text) + 1] if len(text) else np.zeros(1, np.int32)
+    own = np.frombuffer(content or b"", np.uint8)[: ends[-1]]
+    begins = np.flatnonzero((own & 0xC0) != 0x80)
+    counts = np.diff(np.searchsorted(begins, ends))
+    empty = (counts == 0) & valid(text)  # has one part, as empty
+    begins = np.sort(np.concatenate([begins, ends[:-1][empty], ends[-1:]])).astype(np.int32)
+    letters = pa.StringArray.from_buffers(len(begins) - 1, pa.py_buffer(begins), content)
+    return lists(("array", ("element",), ("string",)), letters, counts + empty, text)
 
 
 def _both(

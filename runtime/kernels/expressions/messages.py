@@ -47,6 +47,64 @@ def null_key(step: Step) -> KernelError:
     return _error(step, "NULL_MAP_KEY")
 
 
+def comparator_null(step: Step, one: object, other: object) -> KernelError:
+    """A comparator that gives null."""
+    if not all(isinstance(value, int | str) for value in (one, other)):
+        return errors.not_exact("A comparator of array_sort gives null: there Spark fails.")
+    return _error(step, "COMPARATOR_RETURNS_NULL", firstValue=one, secondValue=other)
+
+
+def array_index(step: Step, index: int, size: int) -> KernelError:
+    """An index beyond the end of an array."""
+    return _error(step, "INVALID_ARRAY_INDEX", indexValue=index, arraySize=size)
+
+
+def element_index(step: Step, index: int, size: int) -> KernelError:
+    """The same of `element_at`."""
+    return _error(step, "INVALID_ARRAY_INDEX_IN_ELEMENT_AT", indexValue=index, arraySize=size)
+
+
+def index_of_zero(step: Step) -> KernelError:
+    """An index that counts from 1 and is 0."""
+    return _error(step, "INVALID_INDEX_OF_ZERO")
+
+
+def slice_start(step: Step) -> KernelError:
+    """A slice that begins at 0."""
+    return _error(
+        step, "INVALID_PARAMETER_VALUE.START", parameter="`start`", functionName="`slice`"
+    )
+
+
+def slice_length(step: Step, length: int) -> KernelError:
+    """A slice of a negative length."""
+    return _error(
+        step,
+        "INVALID_PARAMETER_VALUE.LENGTH",
+        parameter="`length`",
+        functionName="`slice`",
+        length=length,
+    )
+
+
+def cannot_add(step: Step, number: int, unit: str, micros: int) -> KernelError:
+    """A number of units that takes a timestamp out of 64 bits."""
+    time = shown_timestamp(micros, step.zone)
+    operation = f"add {number}L {unit} to TIMESTAMP '{time}'"
+    return _error(step, "DATETIME_OVERFLOW", operation=operation)
+
+
+def field_out_of_bounds(step: Step, why: str) -> KernelError:
+    """A year, month, day, hour, minute or second that there is not."""
+    condition = "DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION"
+    return _error(step, condition, rangeMessage=why)
+
+
+def fraction_of_second(step: Step, seconds: str) -> KernelError:
+    """Seconds between 60 and 61."""
+    return _error(step, "INVALID_FRACTION_OF_SECOND", secAndMicros=seconds)
+
+
 def overflow(step: Step, text: str = "overflow", instead: str = "") -> KernelError:
     """A whole number that leaves its type; `instead` is the function that gives null."""
     return _at(step, errors.overflow(text, instead))

@@ -24,13 +24,14 @@ class Step:
     """One operation.
 
     Attributes:
-        name: `column`, `literal`, or an operation of `OPERATIONS` (evaluator.py).
+        name: `column`, `parameter` (of a lambda), `literal`, or an operation (operations.py,
+            lambdas.py).
         inputs: the places of its inputs, each less than its own.
         kind: the type of its result.
         kinds: the types of its inputs.
         mode: what happens to a value that does not fit.
         zone: the time zone that it reckons in.
-        options: constants: a column's position, a literal's value.
+        options: constants: a column's position, a literal's value, the programs of lambdas.
         raises: whether it or an input of it can raise; rows that Spark skips must be skipped then.
         context: where in the query it stands, for messages.
     """
@@ -49,7 +50,9 @@ class Step:
 _REFUSING = (
     *("from_json", "get_json_object", "gettimestamp", "unix_timestamp", "to_unix_timestamp"),
     *("str_to_map", "unbase64", "url_decode", "try_url_decode", "parse_url", "try_parse_url"),
-    "map_from_arrays",
+    *("map_from_arrays", "map_from_entries", "map_concat", "transform_keys", "array_sort"),
+    *("make_timestamp", "make_timestamp_ltz", "try_make_timestamp", "try_make_timestamp_ltz"),
+    "timestampadd",
 )
 
 
@@ -67,6 +70,16 @@ class Program:
     results: tuple[int, ...]
 
     @property
+    def kind(self) -> Kind:
+        """The type of the first result."""
+        return self.steps[self.results[0]].kind
+
+    @property
+    def raises(self) -> bool:
+        """Whether the first result can fail."""
+        return self.steps[self.results[0]].raises
+
+    @property
     def read_by_results(self) -> frozenset[int]:
         """The positions of the columns of which results are made."""
         needed = set(self.results)
@@ -79,13 +92,20 @@ class Program:
     @property
     def refuses_values(self) -> bool:
         """Whether it refuses values that Spark takes: bytes as strings, some JSON, some times."""
-        return any(
-            s.name in _REFUSING or (s.name == "cast" and _casts_some(s.kinds[0], s.kind))
-            for s in self.steps
-        )
+        return any(map(_refuses, self.steps))
+
+
+def _refuses(step: Step) -> bool:
+    if step.name in _REFUSING:
+        return True
+    if step.name == "cast":
+        return _casts_some(step.kinds[0], step.kind)
+    return any(body.refuses_values for body in step.options if isinstance(body, Program))
 
 
 def _casts_some(source: Kind, target: Kind) -> bool:
+    if isinstance(source, tuple) and isinstance(target, tuple):
+        return any(map(_casts_some, source[2], target[2]))
     return (source, target) == ("binary", "string") or (
         source == "string" and decimal_of(target) is not None
     )

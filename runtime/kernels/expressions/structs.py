@@ -11,7 +11,9 @@ import pyarrow.compute as pc
 from ..hashing import hashes_of, places_of
 from ..json_support import path_steps
 from ..json_texts import read_path, read_texts
-from .program import Step, decimal_of
+from ..lists import elements_of
+from .collections import lists
+from .program import Kind, Step, decimal_of
 from .vectors import (
     Value,
     made,
@@ -20,6 +22,7 @@ from .vectors import (
     plain_type,
     repeated,
     row_count,
+    shown,
     shown_type,
     unscaled_words,
 )
@@ -33,10 +36,13 @@ def struct(step: Step, *values: Value) -> Any:
 
 
 def field(step: Step, value: Any) -> Any:
-    """A field of a struct, null where the struct is."""
+    """A field of a struct, null where the struct is, or of each struct in an array."""
     place = step.options[0]
     assert isinstance(place, int)
-    return pc.struct_field(value, [place])
+    if pa.types.is_struct(value.type):
+        return pc.struct_field(value, [place])
+    items, lengths = elements_of(value)
+    return lists(step.kind, pc.struct_field(items, [place]), lengths, value)
 
 
 def from_json(step: Step, text: Any) -> Any:
@@ -60,14 +66,16 @@ def hashed(step: Step, *values: Value) -> Any:
     return made(found)
 
 
-def _hashable(value: Any, kind: object) -> Any:
+def _hashable(value: Any, kind: Kind) -> Any:
     """A column as what Spark hashes for it."""
     if kind in ("float", "double"):
         data = numbers(value)
         data = np.where(data == 0, data.dtype.type(0), data)
         data = np.where(np.isnan(data), data.dtype.type("nan"), data)
         return made(data.view(np.int32 if kind == "float" else np.int64), value)
-    if isinstance(kind, str) and decimal_of(kind):
+    if isinstance(kind, tuple):
+        return shown(value, kind)
+    if isinstance(kind, str) and (decimal_of(kind) or (19, 0))[0] <= 18:
         return made(unscaled_words(value), value)
     if kind == "binary":
         return pa.Array.from_buffers(pa.string(), len(value), value.buffers(), offset=value.offset)

@@ -7,58 +7,23 @@ neither Arrow nor numpy: the planner's passes ask it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import product
-from typing import Literal as Lit
-
 from . import accepting, print_formats
+from .operation_facts import (
+    FLOATS,
+    ORDERED,
+    TIMES,
+    WHOLE,
+    Operation,
+    Signature,
+    each,
+    family,
+    leaves,
+    same,
+)
 from .program import Kind, Mode, decimal_of
+from .supported_nested import NESTED
 
-WHOLE = ("tinyint", "smallint", "int", "bigint")
-FLOATS = ("float", "double")
-TIMES = ("timestamp", "timestamp_ntz")
-ORDERED = (*WHOLE, *FLOATS, "decimal", "boolean", "string", "binary", "date", *TIMES, "daytime")
-"""Types whose values can be compared. All of them can be columns."""
-
-HASHED = ORDERED[:-1]
-
-Signature = tuple[str, ...]
-"""The types of the arguments; `decimal` is any decimal, `any` any type, `hashed` any but intervals
-and structs; one that begins with `=` takes constants only."""
-
-
-@dataclass(frozen=True)
-class Operation:
-    """What is known of an operation.
-
-    Attributes:
-        signatures: the types that it takes.
-        variadic: whether the last argument may be given more than once.
-        raises: whether it can raise: `ANSI`, only where a value that does not fit is an error.
-        right_first: whether Spark computes the second argument first.
-        eager: whether Spark computes all arguments, null or not; if not, an argument is computed
-            only where none before it is null.
-        accepts: what else must hold, given the kinds of the arguments, their constant values
-            (None: no constant) and the options of the call.
-    """
-
-    signatures: tuple[Signature, ...]
-    variadic: bool = False
-    raises: Lit["never", "ANSI", "always"] = "never"
-    right_first: bool = False
-    eager: bool = False
-    accepts: Callable[[Sequence[Kind], Sequence[object], Sequence[object]], bool] | None = None
-
-
-def _same(kinds: Sequence[str], count: int) -> tuple[Signature, ...]:
-    return tuple((kind,) * count for kind in kinds)
-
-
-def _each(*kinds: Sequence[str]) -> tuple[Signature, ...]:
-    return tuple(product(*kinds))
-
-
+_PARTS = (*("int",) * 5, "decimal")
 _TEXT_AND_CONSTANT = (("string", "=string"),)
 _WHOLES = ("floor", "ceil", "ceiling")
 _SMALL = ("tinyint", "smallint", "int")
@@ -73,40 +38,45 @@ OPERATIONS: dict[str, Operation] = {
         accepts=lambda kinds, *_: kinds[1] == kinds[2],
     ),
     "case": Operation(tuple(("boolean", kind, kind) for kind in ORDERED)),
-    "coalesce": Operation(_same(ORDERED, 1), variadic=True, accepts=accepting.same_kinds),
+    "coalesce": Operation(same(ORDERED, 1), variadic=True, accepts=accepting.same_kinds),
     "isnull": Operation((("any",),)),
     "isnotnull": Operation((("any",),)),
-    "isnan": Operation(_same(FLOATS, 1)),
+    "isnan": Operation(same(FLOATS, 1)),
     **{
-        name: Operation(_same(ORDERED, 2), accepts=accepting.same_kinds)
+        name: Operation(same(ORDERED, 2), accepts=accepting.same_kinds)
         for name in ("=", "<", "<=", ">", ">=")
     },
-    "<=>": Operation(_same(ORDERED, 2), accepts=accepting.same_kinds, eager=True),
-    "in": Operation(_same(ORDERED, 2), variadic=True, accepts=accepting.same_kinds, eager=True),
+    "<=>": Operation(same(ORDERED, 2), accepts=accepting.same_kinds, eager=True),
+    "in": Operation(same(ORDERED, 2), variadic=True, accepts=accepting.same_kinds, eager=True),
     "inset": Operation(
         tuple((kind, f"={kind}") for kind in ORDERED if kind not in FLOATS),
         variadic=True,
         accepts=accepting.same_kinds,
         eager=True,
     ),
-    "greatest": Operation(
-        _same(ORDERED, 2), variadic=True, accepts=accepting.same_kinds, eager=True
-    ),
-    "least": Operation(_same(ORDERED, 2), variadic=True, accepts=accepting.same_kinds, eager=True),
+    **{
+        name: Operation(
+            same((*ORDERED, "array", "struct"), 2),
+            variadic=True,
+            accepts=accepting.same_kinds,
+            eager=True,
+        )
+        for name in ("greatest", "least")
+    },
     # What the optimizer wraps around an expression.
     "knownnullable": Operation((("any",),)),
     "knownnotnull": Operation((("any",),)),
     "knownfloatingpointnormalized": Operation((("any",),)),
-    "normalizenanandzero": Operation(_same(FLOATS, 1)),
+    "normalizenanandzero": Operation(same(FLOATS, 1)),
     # Numbers.
     "+": Operation(
-        _same((*WHOLE, *FLOATS, "decimal", "daytime"), 2), raises="ANSI", accepts=accepting.sum_fits
+        same((*WHOLE, *FLOATS, "decimal", "daytime"), 2), raises="ANSI", accepts=accepting.sum_fits
     ),
     "-": Operation(
-        _same((*WHOLE, *FLOATS, "decimal", "daytime"), 2), raises="ANSI", accepts=accepting.sum_fits
+        same((*WHOLE, *FLOATS, "decimal", "daytime"), 2), raises="ANSI", accepts=accepting.sum_fits
     ),
     "*": Operation(
-        _same((*WHOLE, *FLOATS, "decimal"), 2), raises="ANSI", accepts=accepting.product_fits
+        same((*WHOLE, *FLOATS, "decimal"), 2), raises="ANSI", accepts=accepting.product_fits
     ),
     "/": Operation(
         (("double", "double"), ("decimal", "decimal")),
@@ -114,26 +84,24 @@ OPERATIONS: dict[str, Operation] = {
         right_first=True,
         accepts=accepting.divides,
     ),
-    "div": Operation(_same(("bigint", "daytime"), 2), raises="ANSI", right_first=True),
-    "%": Operation(_same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
-    "mod": Operation(_same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
-    "pmod": Operation(_same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
+    "div": Operation(same(("bigint", "daytime"), 2), raises="ANSI", right_first=True),
+    "%": Operation(same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
+    "mod": Operation(same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
+    "pmod": Operation(same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
     "negative": Operation(
-        _same((*WHOLE, *FLOATS, "decimal", "daytime"), 1), raises="ANSI", accepts=accepting.short
+        same((*WHOLE, *FLOATS, "decimal", "daytime"), 1), raises="ANSI", accepts=accepting.short
     ),
-    "positive": Operation(_same((*WHOLE, *FLOATS, "decimal"), 1)),
-    "abs": Operation(
-        _same((*WHOLE, *FLOATS, "decimal"), 1), raises="ANSI", accepts=accepting.short
-    ),
-    **{name: Operation(_same(WHOLE, 2)) for name in ("&", "|", "^")},
-    "~": Operation(_same(WHOLE, 1)),
+    "positive": Operation(same((*WHOLE, *FLOATS, "decimal"), 1)),
+    "abs": Operation(same((*WHOLE, *FLOATS, "decimal"), 1), raises="ANSI", accepts=accepting.short),
+    **{name: Operation(same(WHOLE, 2)) for name in ("&", "|", "^")},
+    "~": Operation(same(WHOLE, 1)),
     **{
-        name: Operation(_each(("int", "bigint"), ("int",)))
+        name: Operation(each(("int", "bigint"), ("int",)))
         for name in ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned")
     },
     **{
         name: Operation(
-            _same(("double", "bigint", "decimal"), 1), raises="ANSI", accepts=accepting.short
+            same(("double", "bigint", "decimal"), 1), raises="ANSI", accepts=accepting.short
         )
         for name in _WHOLES
     },
@@ -150,6 +118,9 @@ OPERATIONS: dict[str, Operation] = {
     "signum": Operation((("double",),)),
     "sign": Operation((("double",),)),
     # Strings.
+    "hex": Operation((("bigint",), ("string",), ("binary",))),
+    "unhex": Operation((("string",),)),
+    "conv": Operation((("string", "=int", "=int"),), raises="ANSI"),
     "bin": Operation((("bigint",),)),
     "upper": Operation((("string",),)),
     "lower": Operation((("string",),)),
@@ -157,7 +128,9 @@ OPERATIONS: dict[str, Operation] = {
     "octet_length": Operation((("string",), ("binary",))),
     "bit_length": Operation((("string",), ("binary",))),
     "reverse": Operation((("string",),)),
-    "concat": Operation((("string",),), variadic=True, eager=True),
+    "concat": Operation(
+        (("string",), ("array",)), variadic=True, eager=True, accepts=accepting.same_kinds
+    ),
     "concat_ws": Operation((("=string", "string"),), variadic=True, eager=True),
     "substring": Operation((("string", "=int", "=int"), ("string", "int", "int"))),
     **{
@@ -194,7 +167,7 @@ OPERATIONS: dict[str, Operation] = {
         for name in ("format_string", "printf")
     },
     "format_number": Operation(
-        _each((*WHOLE, *FLOATS, "decimal"), ("=int",)), accepts=accepting.is_number_format
+        each((*WHOLE, *FLOATS, "decimal"), ("=int",)), accepts=accepting.is_number_format
     ),
     # Dates and times.
     **{
@@ -204,40 +177,54 @@ OPERATIONS: dict[str, Operation] = {
             *("weekday", "weekofyear", "last_day"),
         )
     },
-    **{name: Operation(_same(TIMES, 1)) for name in ("hour", "minute", "second")},
+    **{name: Operation(same(TIMES, 1)) for name in ("hour", "minute", "second")},
     "date_trunc": Operation(
         (("=string", "timestamp"),), raises="always", accepts=accepting.is_unit
     ),
     "trunc": Operation((("date", "=string"),), raises="always", accepts=accepting.is_unit),
-    **{name: Operation(_same(TIMES, 1)) for name in ("unix_micros", "unix_millis", "unix_seconds")},
+    **{name: Operation(same(TIMES, 1)) for name in ("unix_micros", "unix_millis", "unix_seconds")},
     "unix_date": Operation((("date",),)),
     "date_from_unix_date": Operation((("int",),)),
-    "timestamp_micros": Operation(_same(WHOLE, 1)),
-    "timestamp_millis": Operation(_same(WHOLE, 1), raises="always"),
-    "timestamp_seconds": Operation(_same(WHOLE, 1), raises="always"),
-    "date_add": Operation(_each(("date",), _SMALL)),
-    "date_sub": Operation(_each(("date",), _SMALL)),
+    "timestamp_micros": Operation(same(WHOLE, 1)),
+    "timestamp_millis": Operation(same(WHOLE, 1), raises="always"),
+    "timestamp_seconds": Operation(
+        same((*WHOLE, *FLOATS, "decimal"), 1), raises="always", accepts=accepting.in_micros
+    ),
+    "date_add": Operation(each(("date",), _SMALL)),
+    "date_sub": Operation(each(("date",), _SMALL)),
     "datediff": Operation((("date", "date"),)),
     "subtract_dates": Operation((("date", "date"),), raises="always"),
-    "subtract_timestamps": Operation(_same(TIMES, 2)),
+    "subtract_timestamps": Operation(same(TIMES, 2)),
     "add_months": Operation((("date", "int"),), raises="always"),
     "date_add_ym_interval": Operation((("date", "=yearmonth"),), raises="always"),
-    "timestamp_add_ym_interval": Operation(_each(TIMES, ("=yearmonth",)), raises="always"),
-    "timestamp_add_interval": Operation(_each(TIMES, ("daytime",)), raises="always"),
+    "timestamp_add_ym_interval": Operation(each(TIMES, ("=yearmonth",)), raises="always"),
+    "timestamp_add_interval": Operation(each(TIMES, ("daytime",)), raises="always"),
     "make_dt_interval": Operation(
         (("int", "int", "int", "decimal"),),
         raises="always",
         accepts=lambda kinds, *_: kinds[3] == "decimal(18,6)",
     ),
-    "divide_interval": Operation(_each(("daytime",), WHOLE), raises="always"),
+    "divide_interval": Operation(each(("daytime",), WHOLE), raises="always"),
     "extractansiintervaldays": Operation((("daytime",),)),
     "precise_timestamp_conversion": Operation((("timestamp",), ("timestamp_ntz",), ("bigint",))),
-    "date_format": Operation(_each(TIMES, ("=string",)), accepts=accepting.is_shown),
+    "make_date": Operation((("int", "int", "int"),), raises="always"),
+    **{
+        f"{tried}make_timestamp{zoned}": Operation(
+            (_PARTS,) if zoned == "_ntz" else (_PARTS, (*_PARTS, "=string")),
+            raises="always",
+            accepts=accepting.are_parts,
+        )
+        for tried in ("", "try_")
+        for zoned in ("", "_ltz", "_ntz")
+    },
+    "date_format": Operation(each(TIMES, ("=string",)), accepts=accepting.is_shown),
     "from_unixtime": Operation((("bigint", "=string"),), accepts=accepting.is_shown),
-    "gettimestamp": Operation(_TEXT_AND_CONSTANT, raises="always", accepts=accepting.is_read),
+    "gettimestamp": Operation(
+        each(("string", "date", *TIMES), ("=string",)), raises="always", accepts=accepting.is_read
+    ),
     **{
         name: Operation(
-            _each(("string", "timestamp"), ("=string",)), raises="always", accepts=accepting.is_read
+            each(("string", "timestamp"), ("=string",)), raises="always", accepts=accepting.is_read
         )
         for name in ("unix_timestamp", "to_unix_timestamp")
     },
@@ -248,6 +235,9 @@ OPERATIONS: dict[str, Operation] = {
         (("=string", "=string", "timestamp_ntz"),), accepts=accepting.are_zones
     ),
     "months_between": Operation((("timestamp", "timestamp", "=boolean"),), raises="always"),
+    "timestampadd": Operation(
+        each(("=string",), ("bigint",), TIMES), raises="always", accepts=accepting.is_difference
+    ),
     "timestampdiff": Operation(
         (("=string", "timestamp", "timestamp"),), raises="always", accepts=accepting.is_difference
     ),
@@ -268,43 +258,20 @@ OPERATIONS: dict[str, Operation] = {
         )
         for name in ("parse_url", "try_parse_url")
     },
-    # Arrays and maps.
-    "array": Operation(_same(("any",), 1), variadic=True, eager=True, accepts=accepting.same_kinds),
-    "map": Operation((("any", "any"),), variadic=True, eager=True, accepts=accepting.has_keys),
-    "slice": Operation((("array", "=int", "=int"),), accepts=accepting.is_part),
-    "map_from_arrays": Operation(
-        (("array", "array"),), raises="always", accepts=accepting.have_keys
-    ),
-    "sort_array": Operation((("array", "=boolean"),), accepts=accepting.of_bytes),
-    "split_part": Operation(
-        (("string", "=string", "=int"),), accepts=lambda kinds, values, _: values[2] != 0
-    ),
-    "str_to_map": Operation(
-        (("string", "=string", "=string"),), raises="always", accepts=accepting.are_plain_signs
-    ),
-    # Structs and hashes.
-    "to_json": Operation((("any",),), variadic=True, eager=True),
-    "named_struct": Operation(_same(("any",), 1), variadic=True, eager=True),
-    "get_struct_field": Operation((("struct",),)),
-    "from_json": Operation((("string",),), raises="always", accepts=accepting.is_column),
-    "get_json_object": Operation(_TEXT_AND_CONSTANT, raises="always", accepts=accepting.is_path),
-    "hash": Operation((("hashed",),), variadic=True, eager=True, accepts=accepting.default_seed),
-    "xxhash64": Operation(
-        (("hashed",),), variadic=True, eager=True, accepts=accepting.default_seed
-    ),
+    **NESTED,
 }
 
 NUMBERS = (*WHOLE, *FLOATS)
 CASTS: frozenset[Signature] = frozenset(
     {
-        *_each(NUMBERS, (*NUMBERS, "boolean")),
-        *_each(("boolean",), (*NUMBERS, "boolean", "decimal", "string")),
-        *_each(WHOLE, ("decimal", "string", "timestamp")),
-        *_each(FLOATS, ("decimal", "string")),
-        *_each(("decimal",), (*WHOLE, "double", "boolean", "decimal")),
-        *_each(("string",), (*NUMBERS, "decimal", "boolean", "date", "binary")),
-        *_each(("date", *TIMES), ("date", *TIMES, "string")),
-        *_each(("timestamp",), (*WHOLE, *FLOATS)),
+        *each(NUMBERS, (*NUMBERS, "boolean")),
+        *each(("boolean",), (*NUMBERS, "boolean", "decimal", "string")),
+        *each(WHOLE, ("decimal", "string", "timestamp")),
+        *each(FLOATS, ("decimal", "string")),
+        *each(("decimal",), (*WHOLE, "double", "boolean", "decimal", "string")),
+        *each(("string",), (*NUMBERS, "decimal", "boolean", "date", "binary")),
+        *each(("date", *TIMES), ("date", *TIMES, "string")),
+        *each(("timestamp",), (*WHOLE, *FLOATS)),
     }
 )
 
@@ -322,6 +289,11 @@ def can_cast(source: Kind, target: Kind, mode: Mode) -> bool:
         return False  # Spark checks these by way of a double, unless they are short by chance
     if isinstance(source, tuple) and target == "string":
         return all((family(part), target) in CASTS or part == target for part in leaves(source))
+    if isinstance(source, tuple) and isinstance(target, tuple):
+        alike = source[0] == target[0] and len(source[2]) == len(target[2])
+        if source[0] == "map" and source[2][0] != target[2][0]:
+            return False  # two keys may become one
+        return alike and all(map(can_cast, source[2], target[2], [mode] * len(source[2])))
     return source == target or (family(source), family(target)) in (*CASTS, TEXT_OF_BYTES)
 
 
@@ -331,6 +303,8 @@ def cast_raises(source: Kind, target: Kind, mode: Mode) -> bool:
         return target in TIMES
     if (source, target) == TEXT_OF_BYTES:
         return True
+    if isinstance(source, tuple) and isinstance(target, tuple):
+        return any(map(cast_raises, source[2], target[2], [mode] * len(source[2])))
     if mode != "ANSI" or source == target or isinstance(source, tuple):
         return False
     if source == "string":
@@ -344,38 +318,3 @@ def cast_raises(source: Kind, target: Kind, mode: Mode) -> bool:
     if source in WHOLE and target in WHOLE:
         return WHOLE.index(str(target)) < WHOLE.index(str(source))
     return source in FLOATS and target in WHOLE
-
-
-def leaves(kind: Kind) -> Iterator[Kind]:
-    """The kinds of all values in one."""
-    if isinstance(kind, tuple):
-        for part in kind[2]:
-            yield from leaves(part)
-    else:
-        yield kind
-
-
-def family(kind: Kind) -> str:
-    """A kind as signatures name it."""
-    if isinstance(kind, tuple):
-        return kind[0]
-    return "decimal" if kind.startswith("decimal(") else kind
-
-
-def takes(operation: Operation, kinds: Sequence[Kind], values: Sequence[object]) -> bool:
-    """Whether a signature of an operation fits arguments; `values` has `...` for no constant."""
-    return any(_fits(operation, signature, kinds, values) for signature in operation.signatures)
-
-
-def _fits(
-    operation: Operation, signature: Signature, kinds: Sequence[Kind], values: Sequence[object]
-) -> bool:
-    more = len(kinds) - len(signature)
-    if more < 0 or (more and not operation.variadic):
-        return False
-    wanted = (*signature, *(signature[-1:] * more))
-    return all(
-        (code.lstrip("=") in ("any", family(kind)) or (code == "hashed" and family(kind) in HASHED))
-        and (not code.startswith("=") or value is not ...)
-        for code, kind, value in zip(wanted, kinds, values, strict=True)
-    )

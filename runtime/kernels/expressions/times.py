@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from ..ordering import valid
 from . import messages
 from .accepting import WEEKDAYS
-from .program import Step
-from .vectors import Value, made, numbers, repeated, row_count, unscaled_words
+from .program import Step, decimal_of
+from .saturation import saturated
+from .vectors import Value, made, null_where, numbers, repeated, row_count, unscaled_words
 from .zones import DAY, MICROS, MOST_DAYS, Zone, zone_of
 
 _MONTH_UNITS = {
@@ -20,14 +21,13 @@ _MONTH_UNITS = {
     "QUARTER": 3,
     **dict.fromkeys(("YEAR", "YYYY", "YY"), 12),
 }
-_CLOCK_UNITS = {"DAY": DAY, "DD": DAY, "HOUR": 3600 * MICROS, "MINUTE": 60 * MICROS}
-_EXACT_UNITS = {"SECOND": MICROS, "MILLISECOND": 1000, "MICROSECOND": 1}
-_DIFFERENT_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
-_MOST_MICROS = 9.2e18
-_DIFFERENT_DAYS = {"DAY": 1, "WEEK": 7}
+CLOCK_UNITS = {"DAY": DAY, "DD": DAY, "HOUR": 3600 * MICROS, "MINUTE": 60 * MICROS}
+EXACT_UNITS = {"SECOND": MICROS, "MILLISECOND": 1000, "MICROSECOND": 1}
+MOST_MICROS = 9.2e18
+"""What is nearer to 0 has 64 bits, whatever a zone adds."""
 
 
-def _zone(step: Step) -> Zone:
+def own_zone(step: Step) -> Zone:
     """The zone in which a step reckons: none for a timestamp without one."""
     return zone_of("UTC" if step.kinds[0] in ("timestamp_ntz", "date") else step.zone)
 
@@ -47,7 +47,7 @@ def _months_of(days: Any) -> tuple[Any, Any]:
     return months.astype(np.int64), (dates - months.astype("datetime64[D]")).astype(np.int64)
 
 
-def _first_days(months: Any) -> Any:
+def first_days(months: Any) -> Any:
     """The days since 1970 on which months begin."""
     return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
@@ -82,15 +82,15 @@ def _field_of_month(name: str, days: Any) -> Any:
         case "dayofmonth" | "day":
             return rest + 1
         case "dayofyear":
-            return days - _first_days(months - months % 12) + 1
+            return days - first_days(months - months % 12) + 1
         case _:  # last_day
-            return _first_days(months + 1) - 1
+            return first_days(months + 1) - 1
 
 
 def clock_field(step: Step, value: Any) -> Any:
     """`hour`, `minute`, `second`."""
     unit, limit = {"hour": (3600, 24), "minute": (60, 60), "second": (1, 60)}[step.name]
-    local = _zone(step).local(numbers(value))
+    local = own_zone(step).local(numbers(value))
     return made((local // (unit * MICROS) % limit).astype(np.int32), value)
 
 
@@ -99,14 +99,14 @@ def date_trunc(step: Step, unit: Value, value: Any) -> Any:
     word = unit.as_py().upper()
     times = numbers(value)
     zone = zone_of(step.zone)
-    if word in _EXACT_UNITS:
-        return made(times - times % _EXACT_UNITS[word], value)
+    if word in EXACT_UNITS:
+        return made(times - times % EXACT_UNITS[word], value)
     offsets = zone.offsets(times)
     local = times + offsets
-    if word in _CLOCK_UNITS:
-        _in_range(step, local // DAY)
-        return made(zone.resolved(local - local % _CLOCK_UNITS[word], offsets), value)
-    return made(zone.starts(_in_range(step, _truncated_days(local // DAY, word))), value)
+    if word in CLOCK_UNITS:
+        in_range(step, local // DAY)
+        return made(zone.resolved(local - local % CLOCK_UNITS[word], offsets), value)
+    return made(zone.starts(in_range(step, _truncated_days(local // DAY, word))), value)
 
 
 def trunc(step: Step, value: Any, unit: Value) -> Any:
@@ -119,7 +119,7 @@ def trunc(step: Step, value: Any, unit: Value) -> Any:
     return _dates(step, _truncated_days(days.astype(np.int64), word), value)
 
 
-def _in_range(step: Step, days: Any) -> Any:
+def in_range(step: Step, days: Any) -> Any:
     """Days, all of which have their microseconds in 64 bits; if not, an error."""
     if np.any(np.abs(days) > MOST_DAYS):
         raise messages.overflow(step, "long overflow")
@@ -130,7 +130,7 @@ def _truncated_days(days: Any, word: str) -> Any:
     if word == "WEEK":
         return days - (days + 3) % 7
     months = months_and_days(days)[0]
-    return _first_days(months - months % _MONTH_UNITS[word])
+    return first_days(months - months % _MONTH_UNITS[word])
 
 
 # ------------------------------------------------------------------------------------ arithmetic
@@ -152,6 +152,19 @@ def from_unix(step: Step, value: Any) -> Any:
         word = "milliseconds" if unit == 1000 else "seconds"
         raise messages.datetime_overflow(step, int(data[np.argmax(bad)]), word)
     return made(data * unit, value)
+
+
+def from_seconds(step: Step, value: Any) -> Any:
+    """`timestamp_seconds`: fractions of microseconds are cut off; null of what is no number."""
+    if step.kinds[0] in ("float", "double"):
+        data = numbers(value).astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            micros = saturated(data * MICROS, np.int64)
+        return null_where(made(micros, value), ~np.isfinite(data))
+    scale = decimal_of(step.kinds[0])
+    if scale is None:
+        return from_unix(step, value)
+    return made(unscaled_words(value) * 10 ** (6 - scale[1]), value)
 
 
 def unchanged(step: Step, value: Any) -> Any:
@@ -181,13 +194,13 @@ def interval_between(step: Step, end: Value, start: Value) -> Any:
         if np.any(np.abs(numbers(days)) > MOST_DAYS):
             raise messages.overflow(step, "long overflow")
         return made(numbers(days) * DAY, end, start)
-    zone = _zone(step)
+    zone = own_zone(step)
     return made(zone.local(left) - zone.local(right), end, start)
 
 
 def moved_months(step: Step, date: Value, months: Value) -> Any:
     """`add_months`, and a date and a year-month interval: at most at that month's end."""
-    days = _with_months(numbers(date).astype(np.int64), numbers(months))
+    days = with_months(numbers(date).astype(np.int64), numbers(months))
     return _dates(step, days, date, months)
 
 
@@ -201,25 +214,25 @@ def _dates(step: Step, days: Any, *sources: Value) -> Any:
     return result
 
 
-def _with_months(days: Any, by: Any) -> Any:
+def with_months(days: Any, by: Any) -> Any:
     months, rest = months_and_days(np.asarray(days))
     target = months + by
-    last = _first_days(target + 1) - _first_days(target) - 1
-    return _first_days(target) + np.minimum(rest, last)
+    last = first_days(target + 1) - first_days(target) - 1
+    return first_days(target) + np.minimum(rest, last)
 
 
 def moved_by_months(step: Step, time: Value, months: Value) -> Any:
     """A timestamp and a year-month interval."""
-    zone, times = _zone(step), numbers(time)
+    zone, times = own_zone(step), numbers(time)
     offsets = zone.offsets(times)
     local = times + offsets
-    days = _in_range(step, _with_months(local // DAY, numbers(months)))
+    days = in_range(step, with_months(local // DAY, numbers(months)))
     return made(zone.resolved(days * DAY + local % DAY, offsets), time, months)
 
 
 def moved(step: Step, time: Value, interval: Value) -> Any:
     """A timestamp and a day-time interval: days by the local calendar, the rest by the clock."""
-    zone, times, micros = _zone(step), numbers(time), numbers(interval)
+    zone, times, micros = own_zone(step), numbers(time), numbers(interval)
     if zone.fixed is not None:
         return _sum(step, time, interval)
     days = np.where(micros < 0, -(-micros // DAY), micros // DAY)
@@ -245,7 +258,7 @@ def interval_of(step: Step, days: Value, hours: Value, minutes: Value, seconds: 
         own = numbers(part).astype(np.int64)
         total, near = total + own * unit, near + own.astype(np.float64) * unit
     given = np.logical_and.reduce([valid(part) for part in parts])
-    if (given & (np.abs(near) > _MOST_MICROS)).any():
+    if (given & (np.abs(near) > MOST_MICROS)).any():
         raise messages.interval_overflow(step)
     return made(total, *parts)
 
@@ -287,61 +300,3 @@ def in_zone(step: Step, first: Value, second: Value, time: Value | None = None) 
     zone, times = zone_of(second.as_py()), numbers(first)
     moved_ = zone.local(times) if step.name == "from_utc_timestamp" else zone.utc(times)
     return made(moved_, first)
-
-
-def months_between(step: Step, end: Value, start: Value, rounds: Value) -> Any:
-    """`months_between`: whole months where the days are the same or both the last ones."""
-    zone, sides = zone_of(step.zone), []
-    for times in _moments(end, start):
-        local = zone.local(times)
-        if np.any(local // DAY < -MOST_DAYS - 1):  # the start of that day is no timestamp
-            raise messages.overflow(step, "long overflow")
-        months, rest = months_and_days(local // DAY)
-        last = _first_days(months + 1) - _first_days(months) - 1 == rest
-        sides.append((months, rest, last, _seconds_of_day(zone, times, local // DAY)))
-    (months, days, last, seconds), (months_2, days_2, last_2, seconds_2) = sides
-    whole = (months - months_2).astype(np.float64)
-    part = ((days - days_2) * 86_400 + seconds - seconds_2) / (31 * 86_400.0)
-    found = whole + part
-    if rounds.as_py():
-        scaled = found * 1e8
-        floor = np.floor(scaled)
-        found = (floor + (scaled - floor >= 0.5)) / 1e8
-    return made(np.where((days == days_2) | (last & last_2), whole, found), end, start)
-
-
-def _moments(one: Value, other: Value) -> list[Any]:
-    """Two columns of times, 0 where either is null."""
-    count = row_count(one, other)
-    both = pc.and_(*(repeated(value, count).is_valid() for value in (one, other)))
-    used = both.to_numpy(zero_copy_only=False)
-    return [np.broadcast_to(numbers(value), (count,)) * used for value in (one, other)]
-
-
-def timestampdiff(step: Step, unit: Value, start: Value, end: Value) -> Any:
-    """`timestampdiff(unit, start, end)`, the unit a constant: whole units of the local clock."""
-    word, zone = unit.as_py().upper(), zone_of(step.zone)
-    (first, early), (last, late) = (divmod(zone.local(t), DAY) for t in _moments(start, end))
-    # A day that is not over counts as hours, in either direction.
-    begun = np.where((last > first) & (late < early), -1, 0)
-    begun += np.where((last < first) & (late > early), 1, 0)
-    if word in _DIFFERENT_MONTHS:
-        packed = [months * 32 + day for months, day in map(months_and_days, (first, last + begun))]
-        return made(_towards_zero(packed[1] - packed[0], 32 * _DIFFERENT_MONTHS[word]), start, end)
-    days, micros = last + begun - first, late - early - begun * DAY
-    if word in _DIFFERENT_DAYS:
-        return made(_towards_zero(days, _DIFFERENT_DAYS[word]), start, end)
-    size = (_CLOCK_UNITS | _EXACT_UNITS)[word]
-    if size == 1:
-        _in_range(step, days)
-    return made(days * (DAY // size) + _towards_zero(micros, size), start, end)
-
-
-def _towards_zero(numbers: Any, size: int) -> Any:
-    return np.abs(numbers) // size * np.sign(numbers)
-
-
-def _seconds_of_day(zone: Zone, times: Any, days: Any) -> Any:
-    """Seconds since a day began, cut off as Java does."""
-    micros = np.broadcast_to(times, days.shape) - zone.starts(days)
-    return np.where(micros < 0, -(-micros // MICROS), micros // MICROS)

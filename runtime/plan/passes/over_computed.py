@@ -9,9 +9,11 @@ from ....planner.model.expressions.core import (
     AttributeReference,
     Expression,
     LambdaFunction,
+    LambdaVariable,
     Literal,
 )
 from ...kernels.expressions.compile import compile_program
+from ...kernels.expressions.supported_lambdas import free_variables
 
 
 def over_computed(
@@ -69,15 +71,17 @@ def over_engine(
         can_fail: whether a part can fail in the engine.
         guarded: whether Spark computes the expression for some rows only: then what can fail stays.
     """
-    if isinstance(part, LambdaFunction | AttributeReference | Literal):
+    if isinstance(part, AttributeReference | LambdaVariable | Literal):
         return part
     some = {id(one) for one in lazy(part)}
+    guarded = guarded or isinstance(part, LambdaFunction)  # is not called where there are no values
 
     def below(child: Expression) -> Expression:
         skipped = guarded or id(child) in some
-        if differs(child):
+        of_values = any(isinstance(one, LambdaVariable) for one in free_variables(child))
+        if differs(child) or of_values:
             return over_engine(child, columns, made, differs, lazy, can_fail, guarded=skipped)
-        if isinstance(child, LambdaFunction | AttributeReference | Literal):
+        if isinstance(child, AttributeReference | Literal):
             return child
         if skipped and can_fail(child):
             return child

@@ -1,0 +1,274 @@
+"""Expressions computed by tasks, row by row beside what a live Spark gives for them."""
+
+from __future__ import annotations
+
+import pickle
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from arrow_cases import COLUMNS, table
+
+from stateplan.planner.model.expressions.core import (
+    AttributeReference,
+    Call,
+    Cast,
+    Expression,
+    Literal,
+)
+from stateplan.planner.model.text.spark_sql import spark_sql
+from stateplan.planner.model.text.text import plan_text
+from stateplan.planner.model.tree import replace
+from stateplan.runtime.kernels.errors import KernelError
+from stateplan.runtime.kernels.expressions.compile import compile_program, unsupported
+from stateplan.runtime.kernels.expressions.evaluator import Evaluator
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class Data:
+    """The rows that expressions are computed of, and their columns."""
+
+    table: pa.Table
+    columns: tuple[AttributeReference, ...]
+
+    @cached_property
+    def batch(self) -> Any:
+        return self.table.combine_chunks().to_batches()[0]
+
+    @cached_property
+    def encoded(self) -> Any:
+        """The rows as files have them whose strings are numbers of words."""
+        return pa.RecordBatch.from_arrays(
+            [
+                c.dictionary_encode(null_encoding="encode") if pa.types.is_string(c.type) else c
+                for c in self.batch.columns
+            ],
+            self.batch.schema.names,
+        )
+
+    @property
+    def schema(self) -> str:
+        return ", ".join(f"{column.name} {column.data_type.sql}" for column in self.columns)
+
+
+DATA = Data(table(), tuple(COLUMNS.values()))
+NAMES = list(DATA.columns)
+
+
+def evaluator(expressions: Sequence[Expression], data: Data = DATA) -> Evaluator:
+    for expression in expressions:
+        assert unsupported(expression, data.columns) is None, plan_text(expression)
+    program = compile_program(expressions, data.columns)
+    assert program is not None
+    made: Evaluator = pickle.loads(pickle.dumps(Evaluator(program)))
+    return made
+
+
+def plain(array: Any) -> list[object]:
+    """Values that can be compared: times as numbers, floats by their bits."""
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
+    kind = array.type
+    if pa.types.is_struct(kind):
+        parts = [plain(array.field(i)) for i in range(kind.num_fields)]
+        return [
+            tuple(part[i] for part in parts) if valid else None
+            for i, valid in enumerate(array.is_valid().to_pylist())
+        ]
+    if pa.types.is_list(kind) or pa.types.is_map(kind):
+        parts, ends = plain(array.values), array.offsets.to_pylist()
+        return [
+            tuple(parts[ends[i] : ends[i + 1]]) if valid else None
+            for i, valid in enumerate(array.is_valid().to_pylist())
+        ]
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        return array.view(pa.int64()).to_pylist()
+    if pa.types.is_date32(kind):
+        return array.view(pa.int32()).to_pylist()
+    if pa.types.is_floating(kind):
+        return [_bits(value) for value in array.to_pylist()]
+    return array.to_pylist()
+
+
+def _bits(value: float | None) -> object:
+    if value is None or value != value:
+        return None if value is None else "NaN"
+    return "-0.0" if not value and struct.pack(">d", value)[0] else value
+
+
+class Outcome:
+    """What an expression gives here, row by row: values, or what it fails with."""
+
+    def __init__(self, expression: Expression, data: Data = DATA) -> None:
+        self.expression = expression
+        self.count = data.batch.num_rows
+        made = evaluator([expression], data)
+        self.errors: dict[int, KernelError] = {}
+        try:
+            (array,) = made.evaluate(data.batch)
+        except KernelError:
+            parts = []
+            for i in range(self.count):
+                try:
+                    parts.append(made.evaluate(data.batch.slice(i, 1))[0])
+                except KernelError as error:
+                    self.errors[i] = error
+            array = pa.concat_arrays(parts) if parts else None
+            good = iter([] if array is None else plain(array))
+            self.values = [None if i in self.errors else next(good) for i in range(self.count)]
+            self.type = None if array is None else array.type
+        else:
+            array.validate(full=True)
+            self.values, self.type = plain(array), array.type
+            (of_words,) = made.evaluate(data.encoded)
+            assert of_words.type == array.type
+            assert plain(of_words) == self.values, plan_text(expression)
+
+    def fine(self) -> pa.Array:
+        """Which rows do not fail."""
+        return pa.array([i not in self.errors for i in range(self.count)])
+
+    def failures(self) -> Iterator[tuple[int, KernelError]]:
+        """A row for each kind of message."""
+        seen = set()
+        for row, error in self.errors.items():
+            # What is refused by its value is compared with nothing.
+            if error.condition not in (*seen, "STATEPLAN_NOT_EXACT"):
+                seen.add(error.condition)
+                yield row, error
+
+
+def sql(expression: Expression) -> str:
+    def shown(node: Expression) -> Expression:
+        if isinstance(node, Call) and node.name == "normalizenanandzero":
+            zero = Literal(value=0.0, type_=node.data_type)
+            return replace(node, name="+", arguments=(node.arguments[0], zero))
+        return node
+
+    return spark_sql(expression.transform_up(shown), lambda column: f"`{column.name}`")
+
+
+def difference(
+    session: SparkSession,
+    expressions: Sequence[Expression],
+    path: Path,
+    *,
+    ansi: bool,
+    data: Data = DATA,
+) -> list[str]:
+    """How what tasks compute differs from Spark."""
+    outcomes = [Outcome(expression, data) for expression in expressions]
+    rows = data.table.append_column("row", pa.array(range(data.table.num_rows)))
+    schema = data.schema + ", row BIGINT"
+    texts = []
+    for i, outcome in enumerate(outcomes):
+        text = sql(outcome.expression)
+        if outcome.errors:
+            rows = rows.append_column(f"fine{i}", outcome.fine())
+            schema += f", fine{i} BOOLEAN"
+            text = f"IF(fine{i}, {text}, NULL)"
+        texts.append(f"{text} AS c{i}")
+    pq.write_table(rows, path / "rows.parquet")
+    session.conf.set("spark.sql.ansi.enabled", str(ansi).lower())
+    frame = session.read.schema(schema).parquet(str(path / "rows.parquet"))
+    frame.createOrReplaceTempView("rows")
+    found: list[str] = []
+    answer = answer_of(session, f"SELECT {', '.join(texts)} FROM rows ORDER BY row")
+    if isinstance(answer, str):
+        if len(expressions) == 1:
+            return [f"{texts[0]} ansi={ansi}: fails in Spark only: {answer}"]
+        half = len(expressions) // 2
+        return [
+            line
+            for part in (expressions[:half], expressions[half:])
+            for line in difference(session, part, path, ansi=ansi, data=data)
+        ]
+    for outcome, column in zip(outcomes, answer.columns, strict=True):
+        theirs = plain(column)
+        pairs = zip(theirs, outcome.values, strict=True)
+        wrong = [i for i, (a, b) in enumerate(pairs) if a != b]
+        if wrong:
+            i = wrong[0]
+            inputs = {
+                column.name: plain(data.batch.column(column.name).slice(i, 1))
+                for column in data.columns
+                if column.expr_id in outcome.expression.references
+            }
+            found.append(
+                f"{sql(outcome.expression)} ansi={ansi} {len(wrong)} rows, {inputs}: "
+                f"Spark {theirs[i]!r}, here {outcome.values[i]!r}"
+            )
+        if (
+            outcome.type is not None
+            and column.type != outcome.type
+            and not pa.types.is_nested(outcome.type)
+        ):
+            found.append(f"{sql(outcome.expression)}: type {column.type}, here {outcome.type}")
+        for row, error in outcome.failures():
+            if _is_known(outcome.expression, error):
+                continue
+            text = answer_of(
+                session, f"SELECT {sql(outcome.expression)} FROM rows WHERE row = {row}"
+            )
+            if not isinstance(text, str) or _rounded(text) != _rounded(error.message):
+                found.append(f"{sql(outcome.expression)} row {row}: Spark {text}, here {error}")
+    return found
+
+
+_ASKED: set[tuple[str, str]] = set()
+
+
+def _is_known(expression: Expression, error: KernelError) -> bool:
+    """Whether Spark was asked about such a message already: each costs a query of its own."""
+    name = expression.name if isinstance(expression, Call) else type(expression).__name__
+    key = name, re.sub(r"-?[0-9][0-9.E+]*|'.*?'", "", error.message)
+    if key in _ASKED:
+        return True
+    _ASKED.add(key)
+    return False
+
+
+def _rounded(message: str) -> str:
+    """The first line of a message, its floats in seven digits, without why there is no such time.
+
+    An exception of Java's own, as microseconds that leave 64 bits raise, has no message here.
+    """
+    line = message.split("\n")[0]
+    if "long overflow" in line or line.startswith("An error occurred while calling"):
+        return "long overflow"
+    line = re.sub(r"could not be parsed: .*?\. Use", "could not be parsed. Use", line)
+    return re.sub(r"[0-9.]+E[0-9]+", lambda number: f"{float(number[0]):.6e}", line)
+
+
+def answer_of(session: SparkSession, query: str) -> Any:
+    """The answer, or the first line of the error."""
+    try:
+        return session.sql(query).toArrow()
+    except Exception as error:
+        return str(error).split("\n")[0]
+
+
+def chunked(expressions: Sequence[Expression], size: int = 250) -> Iterator[Sequence[Expression]]:
+    for i in range(0, len(expressions), size):
+        yield expressions[i : i + size]
+
+
+def is_ansi(expression: Expression) -> bool:
+    if isinstance(expression, Cast):
+        return expression.mode != "LEGACY"
+    return not isinstance(expression, Call) or expression.ansi
+
+
+def in_zone(expression: Expression, zone: str) -> Expression:
+    return (
+        replace(expression, time_zone=zone) if isinstance(expression, Call | Cast) else expression
+    )
