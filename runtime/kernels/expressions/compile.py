@@ -30,7 +30,6 @@ from ....planner.model.schemas.types import (
     contains_type,
 )
 from ....planner.model.text.literal_text import session_time_zone
-from ....planner.model.text.quoting import fragment_context
 from ....planner.model.text.time_zones import known_zone
 from ....planner.model.tree import replace
 from ..json_support import is_written

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....planner.model.expressions.core import Call, CaseWhen, Expression, Literal
-from ....planner.model.text.fragments import fragment_context
+from ....planner.model.text.quoting import fragment_context
 from .day_times import is_zero
 
 
