@@ -201,6 +201,11 @@ def with_output(plan: LogicalPlan, columns: tuple[AttributeReference, ...]) -> L
     return Project(project_list=columns, child=plan)
 
 
+def each_once(columns: Iterable[AttributeReference]) -> list[AttributeReference]:
+    """The columns without repetition."""
+    return list({a.expr_id: a for a in columns}.values())
+
+
 def same_columns(left: Sequence[AttributeReference], right: Sequence[AttributeReference]) -> bool:
     """Whether the columns are the same, by id, in the same order."""
     return [column.expr_id for column in left] == [column.expr_id for column in right]

@@ -31,6 +31,7 @@ from ....planner.model.text.logical_text import line_text
 from ....planner.model.text.quoting import in_quotes, to_sql_expr, to_sql_id, to_sql_type
 from ....planner.model.text.text import pretty
 from ....planner.model.unsupported_functions import UNSUPPORTED_FUNCTIONS
+from ...common.trees import each_once
 from ..failures import (
     failure,
     mismatch,
@@ -237,8 +238,8 @@ def missing_columns(plan: LogicalPlan) -> AnalysisError | None:
     ids = plan.missing_input
     if not ids:
         return None
-    missing = _once(a for a in _mentioned(plan) if a.expr_id in ids)
-    given = _once(a for child in plan.children for a in child.output)
+    missing = each_once(a for a in _mentioned(plan) if a.expr_id in ids)
+    given = each_once(a for child in plan.children for a in child.output)
     names = {column.name.lower() for column in given}
     alike = [column for column in missing if column.name.lower() in names]
     operator: dict[str, Any] = {
@@ -261,10 +262,6 @@ def missing_columns(plan: LogicalPlan) -> AnalysisError | None:
 def _mentioned(plan: LogicalPlan) -> Iterator[AttributeReference]:
     for expression in plan.expressions:
         yield from expression.collect(AttributeReference)
-
-
-def _once(columns: Iterable[AttributeReference]) -> list[AttributeReference]:
-    return list({column.expr_id: column for column in columns}.values())
 
 
 def _listed(columns: Iterable[AttributeReference]) -> str:

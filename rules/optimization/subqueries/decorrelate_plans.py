@@ -45,13 +45,12 @@ from ....planner.model.plans.logical import (
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.schemas.casts import can_up_cast
 from ....planner.model.tree import replace
-from ...common.trees import filtered
+from ...common.trees import each_once, filtered
 from ..support.calls import call
 from .outer_columns import (
     Columns,
     all_with,
     by_name,
-    each_once,
     mentions_outer,
     outer_columns,
     outer_columns_of_tree,

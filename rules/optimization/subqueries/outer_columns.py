@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from ....planner.model.expressions.core import AttributeReference, Expression
 from ....planner.model.expressions.subqueries import OuterReference, is_outer
 from ....planner.model.plans.query_plan import LogicalPlan
+from ...common.trees import each_once
 
 Columns = Mapping[int, AttributeReference]
 
@@ -14,11 +15,6 @@ Columns = Mapping[int, AttributeReference]
 def by_name(columns: Iterable[AttributeReference]) -> tuple[AttributeReference, ...]:
     """Each once, in the order of names: plans must not depend on hash values (nor do Spark's)."""
     return tuple(sorted(each_once(columns), key=lambda a: (a.name, a.expr_id)))
-
-
-def each_once(columns: Iterable[AttributeReference]) -> list[AttributeReference]:
-    """The columns without repetition."""
-    return list({a.expr_id: a for a in columns}.values())
 
 
 def outer_columns(expressions: Iterable[Expression]) -> list[AttributeReference]:
