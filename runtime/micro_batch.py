@@ -58,6 +58,8 @@ from .watermark import POLICY, WatermarkTracker
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+BatchRun = tuple[SparkPlan, BatchResults, dict[str, int], int | None]
+"""What ran, its figures, the rows of each source, and those that came out, if the sink knows."""
 ATTEMPTS = 4
 """How often a batch is tried whose tasks run again behind others that have read their rows."""
 
@@ -149,7 +151,7 @@ class MicroBatchExecution:
         started = self._now_ms()
         durations = Durations()
         with durations.measure("triggerExecution"):
-            if not self.position.constructed and not self._construct(durations):
+            if not self.position.constructed and not self._constructed(durations):
                 self.message = "Waiting for data to arrive"
                 self._last_trigger_ms = started
                 return None
@@ -196,9 +198,13 @@ class MicroBatchExecution:
 
     # ----------------------------------------------------------------------- constructing a batch
 
-    def _construct(self, durations: Durations) -> bool:
+    def _constructed(self, durations: Durations) -> bool:
+        # Files that it reads may go from under a superseded run.
+        with self._checkpoint.naming_the_newer_run():
+            return self._construct(self.position, durations)
+
+    def _construct(self, position: Position, durations: Durations) -> bool:
         """Fix the next batch's offsets and write them; False if no batch is due."""
-        position = self.position
         ends = []
         for source, start in zip(self.sources.values(), position.start, strict=True):
             self.message = f"Getting offsets from {source.description}"
@@ -231,9 +237,7 @@ class MicroBatchExecution:
 
     # ----------------------------------------------------------------------------- running a batch
 
-    def _run(
-        self, position: Position, durations: Durations
-    ) -> tuple[SparkPlan, BatchResults, dict[str, int], int | None]:
+    def _run(self, position: Position, durations: Durations) -> BatchRun:
         in_sink = [False]
         try:
             for _ in range(ATTEMPTS - 1):
@@ -250,7 +254,7 @@ class MicroBatchExecution:
 
     def _run_scanning(
         self, position: Position, durations: Durations, in_sink: list[bool]
-    ) -> tuple[SparkPlan, BatchResults, dict[str, int], int | None]:
+    ) -> BatchRun:
         """Run a batch: once more by the engine's readers, where our own do not know theirs."""
         try:
             return self._run_batch(position, durations, in_sink)
@@ -259,9 +263,7 @@ class MicroBatchExecution:
                 raise
         return self._run_batch(position, durations, in_sink)
 
-    def _run_batch(
-        self, position: Position, durations: Durations, in_sink: list[bool]
-    ) -> tuple[SparkPlan, BatchResults, dict[str, int], int | None]:
+    def _run_batch(self, position: Position, durations: Durations, in_sink: list[bool]) -> BatchRun:
         with durations.measure("getBatch"):
             known = self._known_rows(position)
             frames = self._frames(position)

@@ -19,7 +19,9 @@ from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
 from stateplan.runtime.checkpoint import Checkpoint
+from stateplan.runtime.claim import Holder
 from stateplan.runtime.failures import BatchFailure
+from stateplan.runtime.files import corrupt
 from stateplan.runtime.progress import StreamingQueryProgress
 from stateplan.runtime.sinks import FileSink, ForeachBatchSink, NoopSink, Sink
 from stateplan.runtime.sources import FileSource
@@ -345,3 +347,26 @@ def test_a_temporary_checkpoint_goes_with_the_query(job: Job) -> None:
     assert root.exists()
     query.stop()
     assert not root.exists()
+
+
+@pytest.mark.parametrize("superseded", [False, True])
+def test_a_log_that_goes_from_under_a_superseded_run_is_not_called_corrupt(
+    job: Job, superseded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job.feed(0, STEPS[0])
+    query = start(job.spark, trigger=MANUAL, **job.settings(NoopSink()))
+    query.process_all_available()
+    root = query._execution._checkpoint.root
+    if superseded:
+        claim = root / "claims" / "9999999999-newer"
+        claim.put(Holder(run_id="newer").to_json().encode())
+
+    def compacted(*_: object, **__: object) -> None:
+        raise corrupt(root / "sources/0/0", "it is missing")
+
+    monkeypatch.setattr(FileSource, "latest_offset", compacted)
+    condition = "CONCURRENT_STREAM_LOG_UPDATE" if superseded else "STATEPLAN_CHECKPOINT_CORRUPT"
+    with pytest.raises(StateplanError) as failed:
+        query.process_all_available()
+    assert failed.value.condition == condition
+    query.stop()
