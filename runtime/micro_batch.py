@@ -255,7 +255,7 @@ class MicroBatchExecution:
     def _run_scanning(
         self, position: Position, durations: Durations, in_sink: list[bool]
     ) -> BatchRun:
-        """Run a batch: once more by the engine's readers, where our own do not know theirs."""
+        """Run a batch, once more by the engine's readers where ours do not know what these read."""
         try:
             return self._run_batch(position, durations, in_sink)
         except Exception as error:
