@@ -28,7 +28,8 @@ from ....planner.model.expressions.core import (
     to_attribute,
     without_alias,
 )
-from ....planner.model.schemas.types import FractionalType
+from ....planner.model.registry import AggregateForms
+from ....planner.model.schemas.types import AtomicType, DoubleType, FloatType
 from ....planner.model.tree import replace
 from ...kernels.expressions.compile import compile_program
 from ..facts import BatchFacts
@@ -141,13 +142,20 @@ def _copied(rows: Select, *, in_order: bool) -> tuple[Copies, Select, Select] | 
 
 
 def _sees_order(kernel: Kernel) -> bool:
-    """Whether a kernel emits others values if its rows come in another order: sums of floats do."""
-    if goes_by_order(kernel):
+    """Whether a kernel may emit other values if its rows come in another order."""
+    if goes_by_order(kernel) or not isinstance(kernel.spec, AggregateSpec | SessionSpec):
         return True
-    if not isinstance(kernel.spec, AggregateSpec | SessionSpec):
-        return False
-    buffers = (a for one in kernel.spec.functions for a in one.buffers)
-    return any(isinstance(a.data_type, FractionalType) for a in buffers)
+    return not all(_counts_alike(one.forms) for one in kernel.spec.functions)
+
+
+def _counts_alike(forms: AggregateForms) -> bool:
+    """Whether each buffer is one exact value that is merged by itself: a sum, a least value."""
+    values = all(
+        isinstance(buffer.data_type, AtomicType)
+        and not isinstance(buffer.data_type, DoubleType | FloatType)
+        for buffer in forms.buffers
+    )
+    return values and forms.start is None and all(len(m.buffers) == 1 for m in forms.merges)
 
 
 def _read_source(rows: Select) -> ReadFiles | None:
