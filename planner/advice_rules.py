@@ -21,7 +21,6 @@ from ..physical.stateful import (
     StateStoreSaveExec,
 )
 from ..physical.streaming_join import StreamingSymmetricHashJoinExec
-from ..rules.common.types import holds_type
 from ..rules.preparation.state import propagate_watermarks
 from .model.expressions.core import Alias, AttributeReference
 from .model.expressions.intervals import interval_text
@@ -34,6 +33,7 @@ from .model.schemas.types import (
     StructType,
     TimestampNTZType,
     TimestampType,
+    holds_type,
     is_collated,
 )
 from .model.settings.conf import NO_DATA_BATCHES, Conf

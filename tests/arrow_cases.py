@@ -47,9 +47,9 @@ from stateplan.planner.model.schemas.types import (
     StructType,
     YearMonthIntervalType,
 )
-from stateplan.runtime.kernels.expressions import accepting
-from stateplan.runtime.kernels.expressions.compile import unsupported
-from stateplan.runtime.kernels.expressions.supported import CASTS, OPERATIONS, Signature
+from stateplan.runtime.kernels.expressions.programs import accepting
+from stateplan.runtime.kernels.expressions.programs.compile import unsupported
+from stateplan.runtime.kernels.expressions.programs.supported import CASTS, OPERATIONS, Signature
 
 ROWS = 160
 COLUMNS_OF_EACH = 3

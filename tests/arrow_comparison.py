@@ -26,8 +26,8 @@ from stateplan.planner.model.text.spark_sql import spark_sql
 from stateplan.planner.model.text.text import plan_text
 from stateplan.planner.model.tree import replace
 from stateplan.runtime.kernels.errors import KernelError
-from stateplan.runtime.kernels.expressions.compile import compile_program, unsupported
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
+from stateplan.runtime.kernels.expressions.programs.compile import compile_program, unsupported
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

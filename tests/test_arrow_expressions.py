@@ -39,15 +39,15 @@ from stateplan.planner.model.schemas.types import (
 from stateplan.planner.model.tree import replace
 from stateplan.runtime.kernels.early_groups import encoded_where_repeated
 from stateplan.runtime.kernels.errors import KernelError
-from stateplan.runtime.kernels.expressions.compile import (
+from stateplan.runtime.kernels.expressions.evaluator import Evaluator
+from stateplan.runtime.kernels.expressions.operations import OPERATIONS as COMPUTED
+from stateplan.runtime.kernels.expressions.programs.compile import (
     compile_program,
     unsupported,
 )
-from stateplan.runtime.kernels.expressions.day_times import in_day_time
-from stateplan.runtime.kernels.expressions.evaluator import Evaluator
-from stateplan.runtime.kernels.expressions.operations import OPERATIONS as COMPUTED
-from stateplan.runtime.kernels.expressions.supported import OPERATIONS
-from stateplan.runtime.kernels.expressions.vectors import decoded, is_encoded
+from stateplan.runtime.kernels.expressions.programs.day_times import in_day_time
+from stateplan.runtime.kernels.expressions.programs.supported import OPERATIONS
+from stateplan.runtime.kernels.expressions.values.vectors import decoded, is_encoded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -349,7 +349,8 @@ def test_a_program_is_small_and_needs_no_planner() -> None:
 
 
 def test_to_ask_needs_neither_arrow_nor_numpy() -> None:
-    code = "import stateplan.runtime.kernels.expressions.compile, sys; print(sorted(sys.modules))"
+    module = "stateplan.runtime.kernels.expressions.programs.compile"
+    code = f"import {module}, sys; print(sorted(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "'stateplan.planner.model.expressions.core'" in found.stdout
     assert "'pyarrow'" not in found.stdout

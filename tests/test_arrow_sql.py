@@ -27,10 +27,10 @@ from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze
 from stateplan.rules.optimization import optimize
 from stateplan.runtime.kernels.errors import KernelError
-from stateplan.runtime.kernels.expressions.compile import compile_program
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
-from stateplan.runtime.kernels.expressions.kinds import kind_of
-from stateplan.runtime.kernels.expressions.vectors import shown_type
+from stateplan.runtime.kernels.expressions.programs.compile import compile_program
+from stateplan.runtime.kernels.expressions.programs.kinds import kind_of
+from stateplan.runtime.kernels.expressions.values.vectors import shown_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -23,8 +23,8 @@ from stateplan.runtime.engines.batch import Batch
 from stateplan.runtime.kernels.dealt_rows import TO, Dealing, received
 from stateplan.runtime.kernels.early_groups import EarlyGroups
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
-from stateplan.runtime.kernels.expressions.program import Program, Step
-from stateplan.runtime.kernels.expressions.vectors import decoded, is_encoded
+from stateplan.runtime.kernels.expressions.programs.program import Program, Step
+from stateplan.runtime.kernels.expressions.values.vectors import decoded, is_encoded
 from stateplan.runtime.kernels.parquet_files import ParquetReader, ScanFile, file_batches
 from stateplan.runtime.kernels.placed_rows import PlacedRows
 from stateplan.runtime.kernels.scan import Scan, SeenTimes, scan_rows

@@ -13,7 +13,7 @@ import stateplan
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.expressions.core import AttributeReference, Cast
 from stateplan.planner.model.schemas.types import BINARY, STRING
-from stateplan.runtime.kernels.expressions.compile import compile_program
+from stateplan.runtime.kernels.expressions.programs.compile import compile_program
 from stateplan.runtime.sinks import MemorySink
 from stateplan.runtime.sources import make_source
 from stateplan.runtime.sources.kafka_offsets import limited

@@ -45,12 +45,15 @@ WITHIN_RULES = {
 WITHIN_RUNTIME = {
     "runtime/state": (),
     "runtime/kernels": ("runtime/state",),
-    "runtime/plan": ("runtime/kernels/expressions",),
+    "runtime/plan": ("runtime/kernels/expressions/programs",),
     "runtime/engines": (
         *("runtime/state", "runtime/kernels", "runtime/plan", "runtime/sources"),
         *("runtime/arrow_types", "runtime/checkpoint", "runtime/failures", "runtime/frames"),
     ),
 }
+# The folders of the expressions' kernels, lowest first; what lies beside them is above them all.
+EXPRESSIONS = "runtime/kernels/expressions"
+EXPRESSION_FLOORS = ("programs", "values", "numbers", "texts", "times", "nested", "conversions")
 FLOORS_WITHIN = WITHIN_RULES | WITHIN_RUNTIME
 MODULES = sorted(
     path.relative_to(ROOT).as_posix()
@@ -145,6 +148,18 @@ def test_imports_within_rules_and_runtime_never_point_upwards(module: str) -> No
     for imported in imports(module, lazy=True):
         if imported.split("/")[0] == folder.split("/")[0]:
             assert f"{imported}/".startswith(allowed), f"{module} imports {imported}"
+
+
+@pytest.mark.parametrize("floor", EXPRESSION_FLOORS)
+def test_imports_within_expressions_never_point_upwards(floor: str) -> None:
+    lower = EXPRESSION_FLOORS[: EXPRESSION_FLOORS.index(floor) + 1]
+    allowed = tuple(f"{EXPRESSIONS}/{name}/" for name in lower)
+    modules = [m for m in MODULES if m.startswith(f"{EXPRESSIONS}/{floor}/")]
+    assert len(modules) > 2
+    for module in modules:
+        for imported in imports(module, lazy=True):
+            if imported.startswith(EXPRESSIONS):
+                assert f"{imported}/".startswith(allowed), f"{module} imports {imported}"
 
 
 def test_no_modules_import_each_other() -> None:

@@ -7,7 +7,7 @@ import re
 import pyarrow.compute as pc
 import pytest
 
-from stateplan.runtime.kernels.expressions.patterns import (
+from stateplan.runtime.kernels.expressions.programs.patterns import (
     Refused,
     is_known,
     is_replacement,
@@ -15,7 +15,7 @@ from stateplan.runtime.kernels.expressions.patterns import (
     replacement_parts,
     translated,
 )
-from stateplan.runtime.kernels.expressions.time_formats import is_read, is_shown
+from stateplan.runtime.kernels.expressions.programs.time_formats import is_read, is_shown
 from stateplan.runtime.kernels.json_support import path_steps
 
 

@@ -16,7 +16,7 @@ import pytest
 import stateplan
 from stateplan.runtime.engines.batch import Batch
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
-from stateplan.runtime.kernels.expressions.program import Program, Step
+from stateplan.runtime.kernels.expressions.programs.program import Program, Step
 from stateplan.runtime.kernels.parquet_files import ScanFile
 from stateplan.runtime.kernels.table_look_up import KeyedTable, TableLookUp, forget_tables
 from stateplan.runtime.sinks import ForeachBatchSink

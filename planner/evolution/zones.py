@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...rules.common.types import holds_type
 from ..model.expressions.core import Call, Cast, Expression, Literal
 from ..model.schemas.types import (
     ArrayType,
@@ -15,6 +14,7 @@ from ..model.schemas.types import (
     StructType,
     TimestampNTZType,
     TimestampType,
+    holds_type,
 )
 
 _WALL_CLOCK = (StringType, DateType, TimestampNTZType)

@@ -25,8 +25,8 @@ from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name
 from ..frames import schema_of
 from ..kernels.errors import NOT_EXACT, KernelError
-from ..kernels.expressions.compile import compile_program
 from ..kernels.expressions.evaluator import Evaluator
+from ..kernels.expressions.programs.compile import compile_program
 from ..kernels.json_filters import PushedFilter
 from ..kernels.readers.formats import FILE_READERS
 from ..kernels.row_order import row_by_row

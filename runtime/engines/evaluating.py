@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import AttributeReference, Expression
-from ..kernels.expressions.compile import compile_program
 from ..kernels.expressions.evaluator import Evaluator
+from ..kernels.expressions.programs.compile import compile_program
 from ..kernels.json_filters import PushedFilter
 
 

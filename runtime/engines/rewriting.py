@@ -12,7 +12,7 @@ from ...planner.model.schemas.types import (
     TimestampType,
 )
 from ...planner.model.tree import replace
-from ..kernels.expressions.day_times import in_day_time
+from ..kernels.expressions.programs.day_times import in_day_time
 from .agreement import Setting, can_fail, guards_a_failure, plain_reason, rewrite_for
 from .exact import ExactForm
 from .rewrites import GUARDED, REWRITES, Rewrite, normalized

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ...planner.model.expressions.core import Expression, without_alias
 from ..arrow_types import arrow_type
-from ..kernels.expressions.compile import compile_program
+from ..kernels.expressions.programs.compile import compile_program
 from ..kernels.parquet_files import ParquetReader
 from ..kernels.readers.own_reader import OwnReader
 from ..kernels.row_copies import Order, RowCopies

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ..state.rows import Int64
 from .aggregate import AggregateKernel
-from .expressions.vectors import is_encoded
+from .expressions.values.vectors import is_encoded
 from .kernel import Kernel
 from .windows import Windows
 

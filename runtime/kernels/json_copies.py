@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from .expressions.java_numbers import java_double
+from .expressions.values.java_numbers import java_double
 from .json_errors import Uncertain
 
 _CONTROL = re.compile(r"\\u|\\[bfnrt/]|\x7f|NaN|Infinity")

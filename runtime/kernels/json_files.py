@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
-from .expressions.cast_strings import from_string
-from .expressions.program import Step
+from .expressions.conversions.cast_strings import from_string
+from .expressions.programs.program import Step
 from .json_errors import BadValue, Uncertain
 from .json_filters import PushedFilter
 from .json_lines import LineReader

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from .errors import KernelError, failed_read
-from .expressions.java_numbers import java_double
+from .expressions.values.java_numbers import java_double
 from .json_errors import BadValue
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from ...planner.model.text.time_zones import fixed_offset, known_zone
-from .expressions.dates import SPACES, read_date
-from .expressions.vectors import numbers, spread
-from .expressions.zones import DAY, MICROS, zone_of
+from .expressions.values.dates import SPACES, read_date
+from .expressions.values.vectors import numbers, spread
+from .expressions.values.zones import DAY, MICROS, zone_of
 from .json_errors import BadValue, Uncertain
 
 _TIMESTAMP = re.compile(

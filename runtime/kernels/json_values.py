@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from .expressions.dates import read_date
+from .expressions.values.dates import read_date
 from .json_copies import written_anew
 from .json_errors import BadValue, Partial, Uncertain
 from .json_times import read_timestamp

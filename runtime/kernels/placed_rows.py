@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..state.rows import Int32, Int64, columns_of
 from ..state.version import task_of
 from .early_groups import EarlyGroups, KeyCodes
-from .expressions.vectors import decoded
+from .expressions.values.vectors import decoded
 from .hashing import places_and_hashes
 
 KeysOf = Callable[[Any], list[Any] | None]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .expressions.evaluator import Evaluator
-from .expressions.vectors import joined
+from .expressions.values.vectors import joined
 from .placed_rows import passing
 from .row_order import row_by_row
 

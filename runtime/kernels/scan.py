@@ -17,7 +17,7 @@ from ..state.rows import Int64
 from ..state.version import task_of
 from .early_groups import EarlyGroups, encoded_where_repeated
 from .expressions.evaluator import Evaluator
-from .expressions.vectors import decoded
+from .expressions.values.vectors import decoded
 from .hashing import hashes_of, places_of
 from .parquet_files import ScanFile
 from .placed_rows import PlacedRows, batch_of, placed_by_codes, taken

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from ..state.rows import Int64, columns_of
 from .early_groups import encoded_where_repeated
 from .expressions.evaluator import Evaluator
-from .expressions.vectors import is_encoded
+from .expressions.values.vectors import is_encoded
 from .pairs import Partners
 from .parquet_files import ScanFile, file_batches, null_as_word
 from .placed_rows import passing

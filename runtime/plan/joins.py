@@ -34,7 +34,7 @@ from ...planner.model.frozen import dataclass
 from ...planner.model.schemas.types import BOOLEAN, StructType, as_nullable
 from ...planner.model.text.text import pretty
 from ...planner.model.tree import replace
-from ..kernels.expressions.compile import compile_program, unsupported
+from ..kernels.expressions.programs.compile import compile_program, unsupported
 from .aggregation import hashed, window_size
 from .carried import Carried, carrier, plain, window
 from .facts import BatchFacts

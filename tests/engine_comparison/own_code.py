@@ -9,7 +9,7 @@ from stateplan.planner.model.expressions.core import (
     AttributeReference,
     Expression,
 )
-from stateplan.runtime.kernels.expressions.compile import compile_program
+from stateplan.runtime.kernels.expressions.programs.compile import compile_program
 from stateplan.runtime.plan.specs import merged_forms
 
 from .cases import Case

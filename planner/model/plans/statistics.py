@@ -45,7 +45,6 @@ _SIZES: dict[type[DataType], int] = {
     DateType: 4,
     YearMonthIntervalType: 4,
     CalendarIntervalType: 16,
-    StringType: 20,
     BinaryType: 100,
 }
 
@@ -57,6 +56,8 @@ def default_size(data_type: DataType) -> int:
             return 8 if precision <= 18 else 16
         case ArrayType() | MapType() | StructType():
             return sum(map(default_size, data_type.parts))
+        case StringType():  # with a collation of its own too
+            return 20
         case _:
             return _SIZES.get(type(data_type), 8)
 

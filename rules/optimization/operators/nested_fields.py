@@ -26,22 +26,8 @@ from ....planner.model.plans.logical import (
     Sort,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.schemas.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    CalendarIntervalType,
-    DataType,
-    DateType,
-    DecimalType,
-    FloatType,
-    IntegralType,
-    MapType,
-    NullType,
-    StringType,
-    StructType,
-    YearMonthIntervalType,
-)
+from ....planner.model.plans.statistics import default_size
+from ....planner.model.schemas.types import ArrayType, DataType, MapType, StructType
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import top_down
@@ -284,29 +270,3 @@ def explode_smallest_field(node: Project, conf: Conf) -> LogicalPlan:
             generated=(*others, element),
         ),
     )
-
-
-def default_size(data_type: DataType) -> int:
-    """How many bytes Spark reckons a value to take."""
-    match data_type:
-        case NullType() | BooleanType():
-            return 1
-        case IntegralType(bits=bits):
-            return bits // 8
-        case FloatType() | DateType() | YearMonthIntervalType():
-            return 4
-        case DecimalType(precision=precision):
-            return 8 if precision <= 18 else 16
-        case CalendarIntervalType():
-            return 16
-        case StringType():
-            return 20
-        case BinaryType():
-            return 100
-        case StructType(fields=fields):
-            return sum(default_size(f.data_type) for f in fields)
-        case ArrayType(element_type=element):
-            return default_size(element)
-        case MapType(key_type=key, value_type=value):
-            return default_size(key) + default_size(value)
-    return 8

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .. import ordering
-from .program import Step
-from .vectors import Value, has_nulls, made, numbers, repeated, row_count, truths
+from .programs.program import Step
+from .values.vectors import Value, has_nulls, made, numbers, repeated, row_count, truths
 
 _FLOATS = ("float", "double")
 

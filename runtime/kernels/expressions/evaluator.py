@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .constants import constant
-from .lambdas import HIGHER_ORDER, Positions
+from .nested.lambdas import HIGHER_ORDER, Positions
 from .operations import OPERATIONS
-from .program import Program, Step
-from .supported import OPERATIONS as KNOWN
-from .vectors import (
+from .programs.program import Program, Step
+from .programs.supported import OPERATIONS as KNOWN
+from .values.constants import constant
+from .values.vectors import (
     Value,
     decoded,
     has_nulls,

@@ -5,27 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import (
-    arithmetic,
-    arrays,
-    collections,
-    comparing,
-    composing,
-    encodings,
-    formats,
-    json_writing,
-    logarithms,
-    map_parts,
-    matching,
-    printing,
-    rounding,
-    sorting,
-    structs,
-    texts,
-    time_differences,
-    times,
-)
-from .casts import cast
+from . import comparing
+from .conversions import json_writing
+from .conversions.casts import cast
+from .nested import arrays, collections, map_parts, sorting, structs
+from .numbers import arithmetic, logarithms, rounding
+from .texts import encodings, matching, printing, texts
+from .times import composing, formats, time_differences, times
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "not": comparing.inverse,

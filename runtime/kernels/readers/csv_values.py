@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..expressions.cast_strings import from_string
-from ..expressions.dates import read_date
-from ..expressions.program import Step
-from ..expressions.vectors import numbers
-from ..expressions.zones import DAY, zone_of
+from ..expressions.conversions.cast_strings import from_string
+from ..expressions.programs.program import Step
+from ..expressions.values.dates import read_date
+from ..expressions.values.vectors import numbers
+from ..expressions.values.zones import DAY, zone_of
 from ..json_errors import BadValue, Uncertain
 from ..json_times import read_timestamp, timestamps
 from ..json_values import nearest_float, read_decimal

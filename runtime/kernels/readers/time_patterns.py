@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from ..expressions.dates import read_date
+from ..expressions.values.dates import read_date
 from ..json_errors import BadValue, Uncertain
 
 Read = Callable[[str], tuple[int, int | None]]

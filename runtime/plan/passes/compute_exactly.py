@@ -31,7 +31,7 @@ from ....planner.model.expressions.predicates import split_conjuncts
 from ....planner.model.expressions.python_functions import PythonUDF
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
-from ...kernels.expressions.compile import compile_program
+from ...kernels.expressions.programs.compile import compile_program
 from ..facts import BatchFacts, Exactness
 from ..nodes import (
     Aggregate,

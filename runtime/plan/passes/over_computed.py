@@ -12,8 +12,8 @@ from ....planner.model.expressions.core import (
     LambdaVariable,
     Literal,
 )
-from ...kernels.expressions.compile import compile_program
-from ...kernels.expressions.supported_lambdas import free_variables
+from ...kernels.expressions.programs.compile import compile_program
+from ...kernels.expressions.programs.supported_lambdas import free_variables
 
 
 def over_computed(

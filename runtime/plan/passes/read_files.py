@@ -31,7 +31,7 @@ from ....planner.model.expressions.core import (
 from ....planner.model.registry import AggregateForms
 from ....planner.model.schemas.types import AtomicType, DoubleType, FloatType
 from ....planner.model.tree import replace
-from ...kernels.expressions.compile import compile_program
+from ...kernels.expressions.programs.compile import compile_program
 from ..facts import BatchFacts
 from ..nodes import (
     AsIs,

@@ -1,0 +1,1 @@
+"""Casts, and values as JSON."""

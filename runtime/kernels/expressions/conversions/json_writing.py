@@ -1,0 +1,113 @@
+"""`to_json`: structs, arrays and maps as texts, as Spark's JacksonGenerator writes them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..programs.program import Step
+from ..texts.texts import each
+from ..times.formats import shown_in
+from ..values.java_numbers import shown_floats
+from ..values.vectors import Value, repeated, shown
+from ..values.zones import zone_of
+from .cast_strings import shown_days
+
+_SHORT = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r"}
+_TIME = "yyyy-MM-dd'T'HH:mm:ss.SSS"
+
+
+def to_json(step: Step, *values: Value) -> Any:
+    """`to_json`: of a struct made of the values, or of one value."""
+    count = next(len(value) for value in values if not isinstance(value, pa.Scalar))
+    columns = [
+        shown(repeated(value, count), kind) for value, kind in zip(values, step.kinds, strict=True)
+    ]
+    (names,) = step.options
+    if names is None:
+        return _written(columns[0], step.zone)
+    assert isinstance(names, tuple)
+    return _object(list(names), columns, step.zone)
+
+
+def _written(column: Any, zone: str) -> Any:
+    """Texts of values; null for null."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    kind = column.type
+    if pa.types.is_struct(kind):
+        parts = [column.field(i) for i in range(kind.num_fields)]
+        return _null_like(_object([field.name for field in kind], parts, zone), column)
+    if pa.types.is_map(kind):
+        keys, items = _written(column.keys, zone), _written(column.items, zone).fill_null("null")
+        return _joined(column, pc.binary_join_element_wise(keys, items, ":"), "{", "}")
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return _joined(column, _written(column.values, zone).fill_null("null"), "[", "]")
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _quoted(_escaped(column.cast(pa.string())))
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        shown_bytes = each(column, lambda value: base64.b64encode(value).decode(), pa.string())
+        return _quoted(shown_bytes)
+    if pa.types.is_floating(kind):
+        text = shown_floats(column)
+        named = pc.match_substring_regex(text, "[NI]")
+        return pc.if_else(named, _quoted(text), text)
+    if pa.types.is_date32(kind):
+        days = column.view(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
+        return _null_like(_quoted(shown_days(days.astype(np.int64))), column)
+    if pa.types.is_timestamp(kind):
+        return _null_like(_quoted(_times(column, zone)), column)
+    return column.cast(pa.string())
+
+
+def _times(column: Any, zone: str) -> Any:
+    if column.type.unit != "us":
+        column = column.cast(pa.timestamp("us", column.type.tz))
+    times = column.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    if column.type.tz is None:
+        return shown_in(times, 0, _TIME)
+    return shown_in(times, zone_of(zone).offsets(times), f"{_TIME}XXX")
+
+
+def _object(names: list[str], columns: list[Any], zone: str) -> Any:
+    """Objects without the fields that are null."""
+    parts = []
+    for name, column in zip(names, columns, strict=True):
+        begin = f",{json.dumps(name, ensure_ascii=False)}:"
+        field = pc.binary_join_element_wise(begin, _written(column, zone), "")
+        parts.append(field.fill_null(""))
+    # Each field has a comma in front, the first too.
+    fields = pc.utf8_slice_codeunits(pc.binary_join_element_wise(*parts, ""), 1)
+    return pc.binary_join_element_wise("{", fields, "}", "")
+
+
+def _joined(column: Any, texts: Any, begin: str, end: str) -> Any:
+    """Texts of parts in a list or map column, joined in each."""
+    ends = column.offsets.cast(pa.int32())
+    lists = pa.ListArray.from_arrays(ends, texts)
+    joined = pc.binary_join_element_wise(begin, pc.binary_join(lists, ","), end, "")
+    return _null_like(joined, column)
+
+
+def _null_like(text: Any, column: Any) -> Any:
+    if not column.null_count:
+        return text
+    return pc.if_else(column.is_valid(), text, pa.scalar(None, pa.string()))
+
+
+def _quoted(text: Any) -> Any:
+    return pc.binary_join_element_wise('"', text, '"', "")
+
+
+def _escaped(text: Any) -> Any:
+    for sign in ("\\", '"'):
+        text = pc.replace_substring(text, sign, "\\" + sign)
+    if pc.any(pc.match_substring_regex(text, r"[\x00-\x1f]")).as_py():
+        for sign in map(chr, range(32)):
+            text = pc.replace_substring(text, sign, _SHORT.get(sign, f"\\u{ord(sign):04X}"))
+    return text

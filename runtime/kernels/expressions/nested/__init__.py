@@ -1,0 +1,1 @@
+"""Arrays, maps, structs, and functions with lambdas over them."""

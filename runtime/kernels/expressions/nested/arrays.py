@@ -1,0 +1,252 @@
+"""Functions of arrays: their items, searches in them, and arrays made of arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...lists import elements_of
+from ...ordering import codes, list_parts, ranks, valid
+from ..programs.program import Step
+from ..texts import texts
+from ..values import messages
+from ..values.lists_and_maps import lists, rows_of, side_by_side
+from ..values.vectors import Value, made, nulled, numbers, plain_type, repeated, row_count
+
+Positions = npt.NDArray[np.int64]
+
+
+def size(step: Step, values: Any) -> Any:
+    """`size(array)` and `size(map)`: without ANSI that of null is -1, unless it is asked for."""
+    lengths = list_parts(values)[2].astype(np.int32)
+    if step.mode == "LEGACY" and not step.options:
+        return pa.array(np.where(valid(values), lengths, np.int32(-1)))
+    return made(lengths, values)
+
+
+# ----------------------------------------------------------------------------------------- items
+
+
+def item(step: Step, array: Value, index: Value) -> Any:
+    """`array[index]`, from 0, in 32 bits of it: null, or an error, beyond the end."""
+    count = row_count(array, index)
+    array, index = repeated(array, count), repeated(index, count)
+    items, starts, lengths = list_parts(array)
+    places = numbers(index).astype(np.int32).astype(np.int64)
+    given = valid(array) & valid(index)
+    there = given & (places >= 0) & (places < lengths)
+    if step.mode == "ANSI" and (given & ~there).any():
+        row = int(np.argmax(given & ~there))
+        raise messages.array_index(step, int(places[row]), int(lengths[row]))
+    return items.take(pa.array(np.where(there, starts + places, 0), mask=~there))
+
+
+def element(step: Step, values: Value, key: Value) -> Any:
+    """`element_at(array, index)`, from 1 or from the end, and `element_at(map, key)`."""
+    if step.kinds[0][0] == "map":
+        return map_value(step, values, key)
+    count = row_count(values, key)
+    array, index = repeated(values, count), repeated(key, count)
+    items, starts, lengths = list_parts(array)
+    places, given = numbers(index).astype(np.int64), valid(array) & valid(index)
+    there = given & (places != 0) & (np.abs(places) <= lengths)
+    if (given & (places == 0)).any():
+        raise messages.index_of_zero(step)
+    if step.mode == "ANSI" and (given & ~there).any():
+        row = int(np.argmax(given & ~there))
+        raise messages.element_index(step, int(places[row]), int(lengths[row]))
+    where = np.where(places > 0, starts + places - 1, starts + lengths + places)
+    return items.take(pa.array(np.where(there, where, 0), mask=~there))
+
+
+def map_value(step: Step, entries: Value, key: Value) -> Any:
+    """`map[key]`: null where the map has no such key."""
+    count = row_count(entries, key)
+    entries, key = repeated(entries, count), repeated(key, count)
+    parts, starts, lengths = list_parts(entries)
+    found = _first(entries, key, parts.field(0), starts, lengths)
+    return parts.field(1).take(pa.array(np.where(found < 0, 0, starts + found), mask=found < 0))
+
+
+# -------------------------------------------------------------------------------------- searches
+
+
+def contains(step: Step, array: Value, value: Value) -> Any:
+    """`array_contains`: null where it is not found and an element is null."""
+    array, value, found = _searched(array, value)
+    items, lengths = elements_of(array)
+    nulls = _counts(items.is_null(), lengths) > 0
+    return nulled(pa.array(found >= 0, mask=nulls & (found < 0)), array, value)
+
+
+def position(step: Step, array: Value, value: Value) -> Any:
+    """`array_position`: from 1; 0: it is not there."""
+    array, value, found = _searched(array, value)
+    return made(found + 1, array, value)
+
+
+def removed(step: Step, array: Value, value: Value) -> Any:
+    """`array_remove`: the elements that are not equal to a value; nulls stay."""
+    count = row_count(array, value)
+    array, value = repeated(array, count), repeated(value, count)
+    items, lengths = elements_of(array)
+    stay = ~(_equal(items, value, rows_of(lengths)) & valid(items))
+    return nulled(_kept(step, array, items, lengths, stay), value)
+
+
+def _searched(array: Value, value: Value) -> tuple[Any, Any, Positions]:
+    """Where in its row's array a value stands first, from 0; -1: nowhere."""
+    count = row_count(array, value)
+    array, value = repeated(array, count), repeated(value, count)
+    items, starts, lengths = list_parts(array)
+    return array, value, _first(array, value, items, starts, lengths)
+
+
+def _first(
+    owners: Any, wanted: Any, items: Any, starts: Positions, lengths: Positions
+) -> Positions:
+    lengths = np.where(valid(owners) & valid(wanted), lengths, 0)
+    rows = rows_of(lengths)
+    places = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    own = items.take(pa.array(starts[rows] + places))
+    hits = np.flatnonzero(_equal(own, wanted, rows) & valid(own))
+    found = np.full(len(lengths), -1)
+    found[rows[hits][::-1]] = places[hits][::-1]
+    return found
+
+
+def _equal(items: Any, values: Any, rows: Positions) -> npt.NDArray[np.bool_]:
+    """Which elements equal the value of their row."""
+    words = codes(pa.concat_arrays([items, values]))
+    same: npt.NDArray[np.bool_] = words[: len(items)] == words[len(items) :][rows]
+    return same
+
+
+def extreme(step: Step, array: Any) -> Any:
+    """`array_max` and `array_min`, in Spark's order of values of any type; nulls are left out."""
+    items, lengths = elements_of(array)
+    rows, known = rows_of(lengths), valid(items)
+    places = ranks(items)
+    order = np.lexsort((-places if step.name == "array_min" else places, known, rows))
+    counts = np.bincount(rows[known], minlength=len(lengths))
+    last = np.cumsum(lengths) - 1
+    found = counts > 0
+    return items.take(pa.array(order)).take(pa.array(np.where(found, last, 0), mask=~found))
+
+
+# ---------------------------------------------------------------------------------------- arrays
+
+
+def overlap(step: Step, left: Any, right: Any) -> Any:
+    """`arrays_overlap`: null where nothing is in both, neither is empty, and one holds a null."""
+    count = row_count(left, right)
+    sides = [elements_of(repeated(side, count)) for side in (left, right)]
+    rows = [rows_of(lengths) for _, lengths in sides]
+    words = codes(pa.concat_arrays([items for items, _ in sides])).astype(np.int64)
+    known = np.concatenate([valid(items) for items, _ in sides])
+    owners = np.concatenate(rows)
+    pairs = owners * (int(words.max(initial=0)) + 1) + words
+    first = np.arange(len(pairs)) < len(rows[0])
+    both = np.intersect1d(pairs[first & known], pairs[~first & known])
+    hits = np.zeros(count, np.bool_)
+    hits[both // (int(words.max(initial=0)) + 1)] = True
+    nulls = np.bincount(owners[~known], minlength=count) > 0
+    filled = (sides[0][1] > 0) & (sides[1][1] > 0)
+    return nulled(pa.array(hits, mask=~hits & nulls & filled), left, right)
+
+
+def distinct(step: Step, array: Any) -> Any:
+    """`array_distinct`: each element where it stands first."""
+    items, lengths = elements_of(array)
+    rows = rows_of(lengths)
+    pairs = np.stack([rows, codes(items)]) if len(rows) else np.zeros((2, 0), np.int64)
+    stay = np.zeros(len(rows), np.bool_)
+    stay[np.unique(pairs, axis=1, return_index=True)[1]] = True
+    return _kept(step, array, items, lengths, stay)
+
+
+def repeated_value(step: Step, value: Any, times: Value) -> Any:
+    """`array_repeat(value, times)`, the number a constant."""
+    count, number = len(value), times.as_py()
+    if number is None:
+        return pa.nulls(count, plain_type(step.kind))
+    lengths = np.full(count, max(number, 0))
+    return lists(step.kind, value.take(pa.array(rows_of(lengths))), lengths)
+
+
+def inserted(step: Step, array: Value, place: Value, value: Value) -> Any:
+    """`array_insert(array, place, value)`: from 1 or from the end, behind nulls if need be."""
+    count = row_count(array, place, value)
+    array, place, value = (repeated(part, count) for part in (array, place, value))
+    given = valid(array) & valid(place)
+    places = np.where(given, numbers(place).astype(np.int64), 1)
+    if (places == 0).any():
+        raise messages.index_of_zero(step)
+    items, starts, lengths = list_parts(array)
+    lengths = np.where(given, lengths, 0)
+    # How many nulls come in front, and where the value is then.
+    front = np.maximum(-places - lengths - 1, 0)
+    target = np.where(places > 0, places - 1, np.maximum(lengths + places + 1, 0))
+    sizes = np.where(given, np.maximum(lengths + front, target) + 1, 0)
+    rows = rows_of(sizes)
+    columns = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    is_new = columns == target[rows]
+    old = columns - (columns > target[rows]) - np.where(columns > target[rows], front[rows], 0)
+    there = ~is_new & (old >= 0) & (old < lengths[rows])
+    source = np.where(is_new, len(items) + rows, np.where(there, starts[rows] + old, 0))
+    both = pa.concat_arrays([items, value])
+    found = both.take(pa.array(source, mask=~(is_new | there)))
+    return lists(step.kind, found, sizes, array, place)
+
+
+def flat(step: Step, array: Any) -> Any:
+    """`flatten`: null where an inner array is."""
+    inner, lengths = elements_of(array)
+    items, sizes = elements_of(inner)
+    ends = np.concatenate([[0], np.cumsum(sizes)])
+    bounds = np.concatenate([[0], np.cumsum(lengths)])
+    found = lists(step.kind, items, np.diff(ends[bounds]), array)
+    nulls = _counts(inner.is_null(), lengths) > 0
+    return pc.if_else(pa.array(~nulls), found, pa.scalar(None, found.type))
+
+
+def concat(step: Step, *arrays: Any) -> Any:
+    """`concat` of arrays, or of strings: null where one is."""
+    if step.kind == "string":
+        return texts.concat(step, *arrays)
+    arrays = tuple(repeated(array, row_count(*arrays)) for array in arrays)
+    items, sizes = side_by_side(arrays)
+    return lists(step.kind, items, sizes, *arrays)
+
+
+def joined(step: Step, array: Any, separator: Value, instead: Value | None = None) -> Any:
+    """`array_join(array, separator, instead of null)` with constants; else nulls are left out."""
+    between = separator.as_py()
+    if between is None or (instead is not None and not instead.is_valid):
+        return pa.nulls(len(array), pa.string())
+    items, lengths = elements_of(array)
+    if instead is not None:
+        items = items.fill_null(instead.as_py())
+    known = valid(items)
+    words = lists(
+        ("array", ("element",), ("string",)),
+        items.filter(pa.array(known)),
+        np.bincount(rows_of(lengths)[known], minlength=len(lengths)),
+    )
+    return nulled(pc.binary_join(words, between), array)
+
+
+def _kept(step: Step, array: Any, items: Any, lengths: Positions, stay: Any) -> Any:
+    """An array of the elements that stay."""
+    counts = np.bincount(rows_of(lengths)[stay], minlength=len(lengths))
+    return lists(step.kind, items.filter(pa.array(stay)), counts, array)
+
+
+def _counts(flags: Any, lengths: Positions) -> Positions:
+    """How many elements of each row have a flag."""
+    chosen = np.asarray(flags.to_numpy(zero_copy_only=False), np.bool_)
+    return np.bincount(rows_of(lengths)[chosen], minlength=len(lengths))

@@ -1,0 +1,60 @@
+"""Functions of maps: their keys, values and entries, and maps made of these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...lists import elements_of
+from ...ordering import valid
+from ..programs.program import Step
+from ..values.lists_and_maps import lists, maps, rows_of, side_by_side
+from ..values.vectors import repeated, row_count
+from .collections import checked_keys
+
+
+def keys(step: Step, map_: Any) -> Any:
+    """`map_keys(map)`."""
+    found, lengths = elements_of(map_)
+    return lists(step.kind, found.field(0), lengths, map_)
+
+
+def items(step: Step, map_: Any) -> Any:
+    """`map_values(map)`."""
+    found, lengths = elements_of(map_)
+    return lists(step.kind, found.field(1), lengths, map_)
+
+
+def entries(step: Step, map_: Any) -> Any:
+    """`map_entries(map)`: structs of a key and a value."""
+    found, lengths = elements_of(map_)
+    return lists(step.kind, found, lengths, map_)
+
+
+def from_entries(step: Step, array: Any) -> Any:
+    """`map_from_entries(array)`: null where an entry is.
+
+    Raises:
+        KernelError: a key is null, or stands twice (`STATEPLAN_NOT_EXACT`).
+    """
+    found, lengths = elements_of(array)
+    rows = rows_of(lengths)
+    nulls = np.bincount(rows[~valid(found)], minlength=len(lengths)) > 0
+    stay = pa.array(~nulls[rows])
+    found, rows, lengths = found.filter(stay), rows[~nulls[rows]], np.where(nulls, 0, lengths)
+    names = checked_keys(step, found.field(0), rows)
+    return maps(step.kind, names, found.field(1), lengths, array, pa.array(~nulls, mask=nulls))
+
+
+def concatenated(step: Step, *given: Any) -> Any:
+    """`map_concat(map, ...)`: null where one is.
+
+    Raises:
+        KernelError: a key stands twice (`STATEPLAN_NOT_EXACT`).
+    """
+    given = tuple(repeated(one, row_count(*given)) for one in given)
+    found, sizes = side_by_side(given)
+    names = checked_keys(step, found.field(0), rows_of(sizes))
+    return maps(step.kind, names, found.field(1), sizes, *given)

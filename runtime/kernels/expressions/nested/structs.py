@@ -1,0 +1,82 @@
+"""Structs, and Spark's hashes of columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...hashing import hashes_of, places_of
+from ...json_support import path_steps
+from ...json_texts import read_path, read_texts
+from ...lists import elements_of
+from ..programs.program import Kind, Step, decimal_of
+from ..values.lists_and_maps import lists
+from ..values.vectors import (
+    Value,
+    made,
+    numbers,
+    plain,
+    plain_type,
+    repeated,
+    row_count,
+    shown,
+    shown_type,
+    unscaled_words,
+)
+
+
+def struct(step: Step, *values: Value) -> Any:
+    """`named_struct`: the names are in the kind."""
+    count = row_count(*values)
+    fields = list(plain_type(step.kind))
+    return pa.StructArray.from_arrays([repeated(v, count) for v in values], fields=fields)
+
+
+def field(step: Step, value: Any) -> Any:
+    """A field of a struct, null where the struct is, or of each struct in an array."""
+    place = step.options[0]
+    assert isinstance(place, int)
+    if pa.types.is_struct(value.type):
+        return pc.struct_field(value, [place])
+    items, lengths = elements_of(value)
+    return lists(step.kind, pc.struct_field(items, [place]), lengths, value)
+
+
+def from_json(step: Step, text: Any) -> Any:
+    """`from_json` to a struct, an array or a map, in PERMISSIVE mode."""
+    return plain(read_texts(text, shown_type(step.kind), step.zone), step.kind)
+
+
+def json_value(step: Step, text: Any, path: Value) -> Any:
+    """`get_json_object` at a constant path of names and indexes."""
+    return read_path(text, path_steps(path.as_py()) or ())
+
+
+def hashed(step: Step, *values: Value) -> Any:
+    """`hash` and `xxhash64`."""
+    count = row_count(*values)
+    columns = [
+        _hashable(repeated(value, count), kind)
+        for value, kind in zip(values, step.kinds, strict=True)
+    ]
+    found = (places_of if step.name == "hash" else hashes_of)(columns, count)
+    return made(found)
+
+
+def _hashable(value: Any, kind: Kind) -> Any:
+    """A column as what Spark hashes for it."""
+    if kind in ("float", "double"):
+        data = numbers(value)
+        data = np.where(data == 0, data.dtype.type(0), data)
+        data = np.where(np.isnan(data), data.dtype.type("nan"), data)
+        return made(data.view(np.int32 if kind == "float" else np.int64), value)
+    if isinstance(kind, tuple):
+        return shown(value, kind)
+    if isinstance(kind, str) and (decimal_of(kind) or (19, 0))[0] <= 18:
+        return made(unscaled_words(value), value)
+    if kind == "binary":
+        return pa.Array.from_buffers(pa.string(), len(value), value.buffers(), offset=value.offset)
+    return value

@@ -1,0 +1,1 @@
+"""Arithmetic, rounding and logarithms."""

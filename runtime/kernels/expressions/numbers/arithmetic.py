@@ -1,0 +1,276 @@
+"""`+ - * / % div pmod`, signs, bits: Java's arithmetic, or Spark's errors in ANSI mode."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..programs.accepting import keeps_digits
+from ..programs.program import Step, decimal_of
+from ..values import messages
+from ..values.saturation import saturated
+from ..values.vectors import (
+    Value,
+    first_where,
+    made,
+    null_where,
+    nulled,
+    numbers,
+    plain_type,
+    repeated,
+    row_count,
+    unscaled_words,
+)
+from .decimals import sum_or_product
+
+_SYMBOLS = {
+    "+": (pc.add, pc.add_checked, "try_add"),
+    "-": (pc.subtract, pc.subtract_checked, "try_subtract"),
+    "*": (pc.multiply, pc.multiply_checked, "try_multiply"),
+}
+_FLOATS = ("float", "double")
+
+
+def add_like(step: Step, left: Value, right: Value) -> Any:
+    """`+`, `-`, `*` of two numbers, or of two intervals."""
+    plain, checked, instead = _SYMBOLS[step.name]
+    if decimal_of(step.kind):
+        if keeps_digits(step.name, step.kinds):
+            return plain(left, right).cast(plain_type(step.kind))
+        return sum_or_product(step, left, right)
+    if step.mode == "LEGACY" or step.kind in _FLOATS:
+        return plain(left, right)
+    try:
+        return checked(left, right)
+    except pa.ArrowInvalid:
+        pass
+    bad = _overflows(step.name, left, right, plain(left, right))
+    if step.mode == "TRY":
+        return null_where(plain(left, right), bad)
+    if step.kind in ("tinyint", "smallint"):
+        sides = first_where(left, bad), first_where(right, bad)
+        raise messages.small_overflow(step, sides[0], step.name, sides[1], instead)
+    raise messages.overflow(step, instead=instead)
+
+
+def _overflows(name: str, left: Value, right: Value, result: Any) -> Any:
+    valid = result.is_valid().to_numpy(zero_copy_only=False)
+    a, b, wrapped = numbers(left), numbers(right), numbers(result)
+    if name == "*":
+        # Exact: in 64 bits for shorter numbers, in Python's own for longs.
+        wide: Any = np.int64 if wrapped.dtype.itemsize < 8 else object
+        exact = np.asarray(a).astype(wide) * np.asarray(b).astype(wide)
+        return valid & (exact != wrapped.astype(wide)).astype(bool)
+    second = b if name == "+" else ~b
+    return valid & (((a ^ wrapped) & (second ^ wrapped)) < 0)
+
+
+def divide(step: Step, left: Value, right: Value) -> Any:
+    """`/` of two doubles, or of two decimals."""
+    if decimal_of(step.kind):
+        return _decimal_quotient(step, left, right)
+    a, b, zero = _divided(step, left, right, messages.divide_by_zero)
+    with np.errstate(all="ignore"):
+        return null_where(made(a / b, left, right), zero)
+
+
+def _decimal_quotient(step: Step, left: Value, right: Value) -> Any:
+    """`/` of two decimals that fit in longs: long division, then rounded half up."""
+    scale = (decimal_of(step.kind) or (0, 0))[1]
+    (_, one), (digits, other) = (decimal_of(kind) or (0, 0) for kind in step.kinds)
+    count = row_count(left, right)
+    a, b = (unscaled_words(_nulls_as_zero(repeated(v, count))) for v in (left, right))
+    zero = b == 0
+    if step.mode == "ANSI" and np.any(zero & ~_nulls(left, right)):
+        raise messages.divide_by_zero(step)
+    negative = (a < 0) != (b < 0)
+    divisor = np.where(zero, 1, np.abs(b))
+    quotient, rest = np.divmod(np.abs(a), divisor)
+    fraction, places = np.zeros_like(rest), scale + other - one
+    for start in range(0, places, 18 - digits):
+        power = 10 ** min(18 - digits, places - start)
+        more, rest = np.divmod(rest * power, divisor)
+        fraction = fraction * power + more
+    fraction += 2 * rest >= divisor
+    sign = np.where(negative, -1, 1)
+    whole_part = pa.array(quotient * sign).cast(pa.decimal128(19, 0))
+    power = pa.scalar(Decimal(10**places), pa.decimal128(places + 1, 0))
+    total = pc.add(
+        pc.multiply(whole_part, power), pa.array(fraction * sign).cast(pa.decimal128(19, 0))
+    )
+    found = total.cast(pa.decimal128(38, 0)).view(pa.decimal128(38, scale))
+    return null_where(nulled(found.cast(plain_type(step.kind)), left, right), zero)
+
+
+def _nulls_as_zero(value: Any) -> Any:
+    return value.fill_null(Decimal(0)) if value.null_count else value
+
+
+def integral_divide(step: Step, left: Value, right: Value) -> Any:
+    """`div`: of two longs, or day-time intervals."""
+    if isinstance(right, pa.Scalar) and right.is_valid and right.as_py() not in (0, -1):
+        return pc.divide(left, right)
+    a, b, zero = _divided(step, left, right, messages.divide_by_zero)
+    over = (a == np.iinfo(np.int64).min) & (b == -1)
+    if step.mode == "ANSI" and np.any(over & ~_nulls(left, right)):
+        raise messages.overflow(step, "Overflow in integral divide", instead="try_divide")
+    safe = np.where(b == -1, 1, b)
+    quotient = numbers(pc.divide(_made_or_scalar(a), _made_or_scalar(safe)))
+    with np.errstate(over="ignore"):
+        quotient = np.where(b == -1, np.negative(a), quotient)
+    result = null_where(made(quotient, left, right), zero)
+    return null_where(result, over) if step.mode == "TRY" else result
+
+
+def _made_or_scalar(data: Any) -> Any:
+    """What Arrow computes with: an array of an array, a scalar of a number."""
+    return made(data) if np.ndim(data) else pa.scalar(int(data), pa.int64())
+
+
+def remainder(step: Step, left: Value, right: Value) -> Any:
+    """`%` and `mod`: the sign is the dividend's."""
+    a, b, zero = _divided(step, left, right, messages.remainder_by_zero)
+    with np.errstate(all="ignore"):
+        return null_where(made(np.fmod(a, b), left, right), zero)
+
+
+def positive_remainder(step: Step, left: Value, right: Value) -> Any:
+    """`pmod`: `r = a % n`, and `(r + n) % n` where that is negative."""
+    size = right.as_py() if isinstance(right, pa.Scalar) else None
+    if isinstance(size, int) and size > 0 and not isinstance(left, pa.Scalar):
+        a = numbers(left)
+        # By one number numpy divides faster than it finds what is left.
+        return made(a - np.floor_divide(a, a.dtype.type(size)) * size, left)
+    a, b, zero = _divided(step, left, right, messages.remainder_by_zero)
+    with np.errstate(all="ignore"):
+        rest = np.fmod(a, b)
+        if step.kind in _FLOATS:
+            moved = np.fmod(rest + b, b)
+        else:
+            # Java adds in 32 bits at least, so bytes and shorts do not wrap around.
+            wide = np.int64 if np.dtype(rest.dtype).itemsize < 4 else rest.dtype
+            moved = np.fmod(rest.astype(wide) + b.astype(wide), b.astype(wide))
+        result = np.where(rest < 0, moved, rest).astype(rest.dtype)
+    return null_where(made(result, left, right), zero)
+
+
+def _divided(step: Step, left: Value, right: Value, error: Any) -> tuple[Any, Any, Any]:
+    """Dividend, divisor (1 for 0), and where the divisor is 0."""
+    a, b = numbers(left), numbers(right)
+    zero = b == 0
+    if np.any(zero):
+        if step.mode == "ANSI" and np.any(zero & ~_nulls(left, right)):
+            raise error(step)
+        b = np.where(zero, b.dtype.type(1), b)
+    count = row_count(left, right)
+    return a, b, np.broadcast_to(zero, (count,))
+
+
+def _nulls(*values: Value) -> Any:
+    nulls: Any = np.False_
+    for value in values:
+        if isinstance(value, pa.Scalar):
+            nulls = nulls | (not value.is_valid)
+        elif value.null_count:
+            nulls = nulls | value.is_null().to_numpy(zero_copy_only=False)
+    return nulls
+
+
+def negative(step: Step, value: Any) -> Any:
+    """`-x`."""
+    return _signed(step, value, np.negative)
+
+
+def absolute(step: Step, value: Any) -> Any:
+    """`abs(x)`."""
+    return _signed(step, value, np.abs)
+
+
+def _signed(step: Step, value: Any, function: Any) -> Any:
+    if decimal_of(step.kind):
+        return (pc.negate if function is np.negative else pc.abs)(value)
+    data = numbers(value)
+    if step.kind not in _FLOATS and step.mode == "ANSI":
+        least = np.iinfo(data.dtype).min
+        if np.any(data == least):
+            raise messages.overflow(step)
+    with np.errstate(over="ignore"):
+        return made(function(data), value)
+
+
+def bits(step: Step, left: Value, right: Value) -> Any:
+    """`&`, `|`, `^`."""
+    functions = {"&": pc.bit_wise_and, "|": pc.bit_wise_or, "^": pc.bit_wise_xor}
+    return functions[step.name](left, right)
+
+
+def inverted(step: Step, value: Any) -> Any:
+    """`~x`."""
+    return pc.bit_wise_not(value)
+
+
+def shift(step: Step, value: Value, by: Value) -> Any:
+    """Shifts of ints and longs: only as many bits as the type has count."""
+    data, places = numbers(value), numbers(by)
+    width = data.dtype.itemsize * 8
+    places = (places & (width - 1)).astype(data.dtype)
+    match step.name:
+        case "shiftleft" | "<<":
+            result = np.left_shift(data, places)
+        case "shiftright" | ">>":
+            result = np.right_shift(data, places)
+        case _:
+            unsigned = np.dtype(f"u{data.dtype.itemsize}")
+            moved = np.asarray(data).view(unsigned) >> np.asarray(places).view(unsigned)
+            result = moved.view(data.dtype)
+    return made(result, value, by)
+
+
+def square_root(step: Step, value: Any) -> Any:
+    """`sqrt(x)`."""
+    with np.errstate(all="ignore"):
+        return made(np.sqrt(numbers(value)), value)
+
+
+def signum(step: Step, value: Any) -> Any:
+    """`signum(x)`: -1.0, 1.0, or x itself where that is a zero or NaN."""
+    data = numbers(value)
+    return made(np.where((data == 0) | np.isnan(data), data, np.sign(data)), value)
+
+
+def whole(step: Step, value: Any) -> Any:
+    """`floor` and `ceil` of a number as a long; of a decimal as one without a fraction."""
+    known = decimal_of(step.kinds[0])
+    if known is not None:
+        wide = value.cast(pa.decimal128(known[0] + 1, known[1]))  # 9.9 becomes 10
+        return (pc.floor if step.name == "floor" else pc.ceil)(wide).cast(plain_type(step.kind))
+    if step.kinds[0] == "bigint":
+        return value
+    data = (np.floor if step.name == "floor" else np.ceil)(numbers(value))
+    if step.mode == "ANSI":
+        limits = np.iinfo(np.int64)
+        if np.any((data >= float(limits.max)) | (data < float(limits.min))):
+            raise messages.overflow(step)
+    return made(saturated(data, np.int64), value)
+
+
+def unscaled(step: Step, value: Any) -> Any:
+    """`UnscaledValue(m)`: 1.25 as 125."""
+    return made(unscaled_words(value), value)
+
+
+def scaled(step: Step, value: Any) -> Any:
+    """`MakeDecimal(whole, precision, scale)`: 125 as 1.25."""
+    precision, scale = decimal_of(step.kind) or (0, 0)
+    data, limit = numbers(value), 10**precision
+    bad = (data >= limit) | (data <= -limit)
+    if bad.any():
+        if step.mode == "ANSI":
+            number = Decimal(first_where(value, bad)).scaleb(-scale)
+            raise messages.does_not_fit_decimal(step, number, step.kind)
+        value = null_where(value, bad)
+    return value.cast(pa.decimal128(19, 0)).view(pa.decimal128(precision, scale))

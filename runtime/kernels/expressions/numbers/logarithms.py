@@ -1,0 +1,104 @@
+"""`exp`, `ln` and `log`: to the last bit those of java.lang.StrictMath, which are fdlibm's.
+
+Each sum and product is rounded by itself, in fdlibm's order; its branches are masks here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..programs.program import Step
+from ..values.vectors import Value, made, null_where, numbers, repeated, row_count
+
+_LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
+_ONE_BY_LN2 = 1.44269504088896338700
+_OF_EXP = (
+    *(1.66666666666666019037e-01, -2.77777777770155933842e-03, 6.61375632143793436117e-05),
+    *(-1.65339022054652515390e-06, 4.13813679705723846039e-08),
+)
+_OF_LOG = (
+    *(6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01),
+    *(2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01),
+    1.479819860511658591e-01,
+)
+_LARGEST, _SMALLEST = 7.09782712893383973096e02, -7.45133219101941108420e02
+
+
+def exponential(step: Step, value: Any) -> Any:
+    """`exp(number)`."""
+    with np.errstate(all="ignore"):
+        return made(_exp(numbers(value)), value)
+
+
+def logarithm(step: Step, *values: Value) -> Any:
+    """`ln(number)` and `log(base, number)`: null at zero and below."""
+    count = row_count(*values)
+    *bases, value = (repeated(v, count) for v in values)
+    data = numbers(value)
+    with np.errstate(all="ignore"):
+        found, none = _log(data), data <= 0
+        for base in bases:
+            found, none = found / _log(numbers(base)), none | (numbers(base) <= 0)
+    return null_where(made(found, value, *bases), none)
+
+
+def _high(number: Any) -> Any:
+    """The upper 32 bits."""
+    return (number.view(np.int64) >> 32).astype(np.int64)
+
+
+def _exp(x: Any) -> Any:
+    x = np.ascontiguousarray(x)
+    size, negative = _high(np.abs(x)), np.signbit(x)
+    near, reduced = size < 0x3FF0A2B2, size > 0x3FD62E42
+    half = np.where(negative, -0.5, 0.5)
+    times = np.where(near, np.where(negative, -1, 1), np.trunc(_ONE_BY_LN2 * x + half))
+    times = np.where(reduced & np.isfinite(x), np.clip(times, -2000, 2000), 0)
+    high, low = x - times * _LN2_HIGH, times * _LN2_LOW
+    rest = np.where(reduced, high - low, x)
+    square = rest * rest
+    p1, p2, p3, p4, p5 = _OF_EXP
+    c = rest - square * (p1 + square * (p2 + square * (p3 + square * (p4 + square * p5))))
+    whole = 1.0 - ((rest * c) / (c - 2.0) - rest)
+    found = np.where(reduced, 1.0 - ((low - (rest * c) / (2.0 - c)) - high), whole)
+    # Below -1021 the result is made of a normal number, rounded once.
+    shift = np.where(times >= -1021, times, times + 1000).astype(np.int64)
+    scaled = (found.view(np.int64) + (shift << 52)).view(np.float64)
+    scaled = np.where(times >= -1021, scaled, scaled * 2.0**-1000)
+    found = np.where(size < 0x3E300000, 1.0 + x, scaled)
+    found = np.where(x > _LARGEST, np.inf, np.where(x < _SMALLEST, 0.0, found))
+    return np.where(np.isnan(x), x, found)
+
+
+def _log(x: Any) -> Any:
+    x = np.ascontiguousarray(x)
+    small = np.abs(x) < 2.0**-1022
+    bits = np.where(small, x * 2.0**54, x)
+    high = _high(bits)
+    power = (high >> 20) - 1023 - np.where(small, 54, 0)
+    high &= 0xFFFFF
+    up = (high + 0x95F64) & 0x100000
+    low = bits.view(np.int64) & 0xFFFFFFFF
+    f = (((high | (up ^ 0x3FF00000)) << 32) | low).view(np.float64) - 1.0
+    k = (power + (up >> 20)).astype(np.float64)
+    whole, part = k * _LN2_HIGH, k * _LN2_LOW
+    # Close to one.
+    r = f * f * (0.5 - 0.33333333333333333 * f)
+    close = np.where(k == 0, f - r, whole - ((r - part) - f))
+    close = np.where(f == 0, np.where(k == 0, 0.0, whole + part), close)
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    g1, g2, g3, g4, g5, g6, g7 = _OF_LOG
+    r = z * (g1 + w * (g3 + w * (g5 + w * g7))) + w * (g2 + w * (g4 + w * g6))
+    half = 0.5 * f * f
+    upper = np.where(
+        k == 0, f - (half - s * (half + r)), whole - ((half - (s * (half + r) + part)) - f)
+    )
+    lower = np.where(k == 0, f - s * (f - r), whole - ((s * (f - r) - part) - f))
+    middle = ((high - 0x6147A) | (0x6B851 - high)) > 0
+    found = np.where((0xFFFFF & (2 + high)) < 3, close, np.where(middle, upper, lower))
+    found = np.where(x == 0, -np.inf, np.where(x < 0, np.nan, found))
+    return np.where(np.isfinite(x) | (x < 0), found, x)

@@ -1,0 +1,1 @@
+"""Which expressions become programs for tasks; neither Arrow nor numpy is needed."""

@@ -1,0 +1,360 @@
+"""Expressions of the planner as programs for tasks, if tasks can compute them.
+
+Nothing here needs Arrow: a pass asks `unsupported`, and `compile_program` gives what travels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .....planner.model.expressions.core import (
+    Alias,
+    AttributeReference,
+    Call,
+    CaseWhen,
+    Cast,
+    Expression,
+    GetStructField,
+    LambdaFunction,
+    LambdaVariable,
+    Literal,
+)
+from .....planner.model.expressions.predicates import split_conjuncts
+from .....planner.model.expressions.windows import PreciseTimestampConversion
+from .....planner.model.schemas.types import (
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+    contains_type,
+)
+from .....planner.model.text.literal_text import session_time_zone
+from .....planner.model.text.time_zones import known_zone
+from .....planner.model.tree import replace
+from ...json_support import is_written
+from ...json_support import unsupported as json_unsupported
+from .day_times import in_day_time, is_zero
+from .kinds import Unsupported, is_constant, kind_of
+from .operation_facts import FLOATS, leaves, takes
+from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
+from .shapes import context_of, positive_remainder
+from .supported import OPERATIONS, can_cast, cast_raises
+from .supported_lambdas import HIGHER_ORDER, captured, parameters_of
+
+_BY_CLOCK = ("from_unixtime", "unix_timestamp", "to_unix_timestamp")
+"""Operations that reckon in the session's time zone over values that are no timestamps."""
+
+
+def unsupported(expression: Expression, columns: Sequence[AttributeReference]) -> str | None:
+    """What in an expression tasks cannot compute; None: they compute it."""
+    try:
+        _Compiler(columns).place(expression)
+    except Unsupported as reason:
+        return str(reason)
+    return None
+
+
+def compile_program(
+    expressions: Sequence[Expression],
+    columns: Sequence[AttributeReference],
+    conditions: Sequence[Expression] = (),
+    *,
+    untouched: bool = False,
+) -> Program | None:
+    """Expressions over columns as a program; None: only Spark computes them.
+
+    Args:
+        expressions: what to compute, with or without names.
+        columns: the columns of the batches, in their order.
+        conditions: which rows to compute it of: their conjuncts, one after the other.
+        untouched: whether columns of types that are not computed with may pass as they are.
+    """
+    compiler = _Compiler(columns, untouched=untouched)
+    try:
+        conjuncts = [part for condition in conditions for part in split_conjuncts(condition)]
+        places = tuple(compiler.place(conjunct) for conjunct in conjuncts)
+        results = tuple(compiler.place(expression) for expression in expressions)
+    except Unsupported:
+        return None
+    return Program(tuple(compiler.steps), places, results)
+
+
+class _Compiler:
+    """Steps as they come up, each once."""
+
+    def __init__(
+        self,
+        columns: Sequence[AttributeReference | LambdaVariable],
+        *,
+        untouched: bool = False,
+        of_lambda: bool = False,
+    ) -> None:
+        self._untouched = untouched
+        self._of_lambda = of_lambda
+        self.steps: list[Step] = []
+        self._places: dict[Step, int] = {}
+        self._columns: dict[int, int] = {}
+        for position, column in enumerate(columns):
+            self._columns.setdefault(column.expr_id, position)
+
+    def place(self, expression: Expression) -> int:
+        """Where the step that computes an expression stands."""
+        match expression:
+            case Alias(child=child):
+                return self.place(child)
+            case AttributeReference() | LambdaVariable():
+                return self._column(expression)
+            case Literal(value=value, type_=data_type):
+                kind = kind_of(data_type)
+                if not is_constant(value, kind):
+                    raise Unsupported(f"a constant of type {data_type.simple}")
+                return self._add(Step("literal", (), kind, options=(value,)))
+            case Cast():
+                return self._cast(expression)
+            case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
+                divided = positive_remainder(expression)
+                if divided is not None:
+                    return self._operation("pmod", expression, divided)
+                rest = otherwise or Literal(value=None, type_=expression.data_type)
+                pairs = zip(conditions, values, strict=True)
+                inputs = [part for pair in pairs for part in pair]
+                return self._branches("case", expression, [*inputs, rest])
+            case GetStructField(child=child, ordinal=ordinal):
+                return self._operation("get_struct_field", expression, [child], options=(ordinal,))
+            case PreciseTimestampConversion(child=child):
+                return self._operation("precise_timestamp_conversion", expression, [child])
+            case Call():
+                return self._call(expression)
+        raise Unsupported(type(expression).__name__)
+
+    def _add(self, step: Step) -> int:
+        if step not in self._places:
+            self._places[step] = len(self.steps)
+            self.steps.append(step)
+        return self._places[step]
+
+    def argument(self, expression: Expression) -> int:
+        """The place of what an operation is given: of arrays and maps their values, too."""
+        match expression:
+            case Alias(child=child):
+                return self.argument(child)
+            case AttributeReference():
+                return self._column(expression, whole=True)
+        return self.place(expression)
+
+    def _column(self, column: AttributeReference | LambdaVariable, *, whole: bool = False) -> int:
+        if column.expr_id not in self._columns:
+            raise Unsupported(f"column {column.name}")
+        options = (self._columns[column.expr_id],)
+        try:
+            kind = kind_of(column.data_type)
+        except Unsupported:
+            if not self._untouched:
+                raise
+            kind = UNTOUCHED
+        if self._of_lambda:
+            return self._add(Step("parameter", (), kind, options=options))
+        if not whole and contains_type(column.data_type, ArrayType, MapType):
+            if not self._untouched:
+                raise Unsupported(f"type {column.data_type.simple}")
+            kind = UNTOUCHED
+        return self._add(Step("column", (), kind, options=options))
+
+    def _cast(self, cast: Cast) -> int:
+        place = self.argument(cast.child)
+        source, target = self.steps[place].kind, kind_of(cast.data_type)
+        if source == "void":
+            return self._add(Step("literal", (), target, options=(None,)))
+        if not can_cast(source, target, cast.mode):
+            raise Unsupported(f"cast of {cast.child.data_type.simple} to {cast.data_type.simple}")
+        raises = self.steps[place].raises or cast_raises(source, target, cast.mode)
+        zone = self._zone(cast.time_zone, *leaves(source), target)
+        context = context_of(cast)
+        step = Step("cast", (place,), target, (source,), cast.mode, zone, (), raises, context)
+        return self._add(step)
+
+    def _zone(self, zone: str | None, *kinds: Kind) -> str:
+        if "timestamp" not in kinds:
+            return "UTC"
+        name = zone or session_time_zone()
+        if not known_zone(name):
+            raise Unsupported(f"time zone {name}")
+        return name
+
+    def _call(self, call: Call) -> int:
+        name = call.name
+        if name == "array_sort" and call.options == ("default",):
+            return self._operation(name, call, call.arguments[:1])
+        if name in HIGHER_ORDER and isinstance(call.arguments[-1], LambdaFunction):
+            return self._higher_order(call)
+        if name == "to_json" or (name == "invoke" and call.options[0] == "to_json"):
+            return self._to_json(call)
+        parts = call.arguments[0] if name == "element_at" else None
+        if isinstance(parts, Call) and parts.name == "stringsplitsql":
+            return self._operation("split_part", call, (*parts.arguments, call.arguments[1]))
+        if name in ("invoke", "static_invoke") and call.options[0] in OPERATIONS:
+            given_mode: Mode = "ANSI" if call.ansi else "LEGACY"
+            return self._operation(str(call.options[0]), call, call.arguments, given_mode)
+        if name not in OPERATIONS:
+            if call.spec.replacement is None:
+                raise Unsupported(f"function {name}")
+            return self.place(call.spec.replacement(call))
+        if name in ("+", "-") and is_zero(call.arguments[-1]):
+            return self.place(call.arguments[0])  # so a time window without an offset begins
+        if name in ("if", "coalesce", "and", "or"):
+            return self._branches(name, call, call.arguments)
+        if name == "from_json":
+            return self._from_json(call)
+        if name == "named_struct":
+            return self._operation(name, call, call.arguments[1::2])
+        mode: Mode = "TRY" if "TRY" in call.options else "ANSI" if call.ansi else "LEGACY"
+        options = () if mode == "TRY" or name in ("negative",) else call.options
+        if name == "gettimestamp":
+            mode, options = "ANSI" if options[2] else "LEGACY", options[1:2]
+        arguments = call.arguments
+        if name == "timestamp_add_interval":
+            zone = call.time_zone or session_time_zone()
+            arguments = (arguments[0], in_day_time(arguments[1], zone))
+        return self._operation(name, call, arguments, mode, call.time_zone, options)
+
+    def _higher_order(self, call: Call) -> int:
+        """A function of values and of lambdas, each of these a program of its own."""
+        known = HIGHER_ORDER[call.name]
+        functions = [part for part in call.arguments if isinstance(part, LambdaFunction)]
+        values = [part for part in call.arguments if not isinstance(part, LambdaFunction)]
+        others = captured(functions)
+        inputs = [self.argument(value) for value in values]
+        kinds = tuple(self.steps[place].kind for place in inputs)
+        kind = kind_of(call.data_type)
+        bodies = []
+        for function, most in zip(functions, known.parameters, strict=True):
+            columns = (*parameters_of(function, most), *others)
+            body = _Compiler(columns, of_lambda=True)
+            place = body.argument(function.body)
+            bodies.append(Program(tuple(body.steps), (), (place,)))
+        if not known.takes(kinds, tuple(body.kind for body in bodies), kind):
+            types = ", ".join(value.data_type.simple for value in values)
+            raise Unsupported(f"{call.name}({types})")
+        inputs += [self._column(other, whole=True) for other in others]
+        own = known.raises or any(body.raises for body in bodies)
+        step = Step(
+            name=call.name,
+            inputs=tuple(inputs),
+            kind=kind,
+            kinds=kinds,
+            options=tuple(bodies),
+            raises=own or any(self.steps[place].raises for place in inputs),
+            context=context_of(call),
+        )
+        return self._add(step)
+
+    def _to_json(self, call: Call) -> int:
+        (value,) = call.arguments
+        given = call.options[3:] if call.name == "invoke" else call.options
+        if given or not is_written(value.data_type):
+            raise Unsupported(f"to_json of {value.data_type.simple}")
+        parts: tuple[Expression, ...] = (value,)
+        names = None
+        kind = value.data_type
+        if (
+            isinstance(value, Call)
+            and value.name == "named_struct"
+            and isinstance(kind, StructType)
+        ):
+            parts = value.arguments[1::2]
+            names = tuple(field.name for field in kind.fields)
+        inputs = tuple(map(self.argument, parts))
+        steps = [self.steps[place] for place in inputs]
+        return self._add(
+            Step(
+                name="to_json",
+                inputs=inputs,
+                kind="string",
+                kinds=tuple(step.kind for step in steps),
+                zone=self._zone(call.time_zone, "timestamp"),
+                options=(names,),
+                raises=any(step.raises for step in steps),
+            )
+        )
+
+    def _from_json(self, call: Call) -> int:
+        schema, given = call.options
+        options = dict(given) if isinstance(given, tuple) else {}
+        if not isinstance(schema, DataType):
+            raise Unsupported("from_json without a schema")
+        whole = StructType((StructField("value", schema),))
+        reason = json_unsupported(schema if isinstance(schema, StructType) else whole, options)
+        mode = next((v for name, v in options.items() if name.lower() == "mode"), "PERMISSIVE")
+        if reason is not None or mode.upper() != "PERMISSIVE":
+            raise Unsupported(f"from_json: {reason or mode}")
+        place = self._operation("from_json", call, call.arguments)
+        zone = self._zone(call.time_zone, *leaves(self.steps[place].kind))
+        return self._add(replace(self.steps[place], zone=zone))
+
+    def _operation(
+        self,
+        name: str,
+        expression: Expression,
+        arguments: Sequence[Expression],
+        mode: Mode = "LEGACY",
+        zone: str | None = None,
+        options: tuple[object, ...] = (),
+    ) -> int:
+        known = OPERATIONS[name]
+        # One value of any type only passes; what is made of several holds them as they are here.
+        passing = known.signatures == (("any",),) and not known.variadic
+        inputs = tuple(map(self.place if passing else self.argument, arguments))
+        kinds = tuple(self.steps[place].kind for place in inputs)
+        values = [self._constant(place) for place in inputs]
+        if UNTOUCHED in kinds and not passing:
+            raise Unsupported(f"{name} of what only passes")
+        kind = kind_of(expression.data_type)
+        fits = takes(known, kinds, values)
+        if not fits or (known.accepts and not known.accepts(kinds, values, options)):
+            types = ", ".join(argument.data_type.simple for argument in arguments)
+            raise Unsupported(f"{name}({types})")
+        below = any(self.steps[place].raises for place in inputs)
+        if below and name in ("in", "inset"):
+            raise Unsupported(f"{name} of what can fail")
+        own = known.raises == "always" or (known.raises == "ANSI" and mode == "ANSI")
+        step = Step(
+            name=name,
+            inputs=inputs,
+            kind=kind,
+            kinds=kinds,
+            mode=mode,
+            zone=self._zone(zone, "timestamp" if name in _BY_CLOCK else kind, *kinds),
+            options=options,
+            raises=below or (own and self._can_raise(name, kinds, values)),
+            context=context_of(expression),
+        )
+        return self._add(step)
+
+    def _can_raise(self, name: str, kinds: Sequence[Kind], values: Sequence[object]) -> bool:
+        """Whether an operation can raise with these arguments."""
+        if name in ("/", "%", "mod", "pmod", "div") and values[1] not in (..., None, 0):
+            return name == "div" and values[1] == -1
+        if name in ("floor", "ceil", "ceiling"):
+            return kinds[0] == "double"
+        exact = kinds[0] not in FLOATS and decimal_of(kinds[0]) is None
+        return exact or name in ("/", "%", "mod", "pmod", "div")
+
+    def _branches(self, name: str, expression: Expression, parts: Sequence[Expression]) -> int:
+        inputs = [self.argument(part) for part in parts]
+        kind = kind_of(expression.data_type)
+        # A bare NULL among the branches is one of their type.
+        for i, place in enumerate(inputs):
+            if self.steps[place].kind == "void" and kind != "void":
+                inputs[i] = self._add(Step("literal", (), kind, options=(None,)))
+        kinds = tuple(self.steps[place].kind for place in inputs)
+        values = kinds[1::2] + kinds[-1:] if name in ("if", "case") else kinds
+        if any(value != kind for value in values):
+            raise Unsupported(f"{name} of several types")
+        raises = any(self.steps[place].raises for place in inputs)
+        return self._add(Step(name, tuple(inputs), kind, kinds, raises=raises))
+
+    def _constant(self, place: int) -> object:
+        """The value of a literal; `...` for anything else."""
+        step = self.steps[place]
+        return step.options[0] if step.name == "literal" else ...

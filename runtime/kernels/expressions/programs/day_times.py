@@ -1,0 +1,54 @@
+"""Calendar intervals as day-time ones, which programs reckon with, where they say the same."""
+
+from __future__ import annotations
+
+from .....planner.model.expressions.core import Call, CaseWhen, Expression, Literal, lit
+from .....planner.model.schemas.types import (
+    DAY_TIME_FIELDS,
+    CalendarIntervalType,
+    DayTimeIntervalType,
+    IntegralType,
+)
+from .....planner.model.text.time_zones import fixed_offset
+from .....planner.model.tree import replace
+
+_SECOND = DAY_TIME_FIELDS.index("second")
+_SECONDS = DayTimeIntervalType(_SECOND, _SECOND)
+_DAY = 86_400_000_000
+
+
+def in_day_time(interval: Expression, zone: str) -> Expression:
+    """An interval of months, days and microseconds as a day-time one, if it is constant; or itself.
+
+    Also CASE over such constants, and `make_interval` where only its times are not zero. A day-time
+    interval's days are those of the calendar: where a zone's days differ in length, 24 hours stay
+    as they are.
+    """
+    fixed = fixed_offset(zone) is not None
+    match interval:
+        case Literal(type_=CalendarIntervalType(), value=None):
+            return Literal(value=None, type_=_SECONDS)
+        case Literal(type_=CalendarIntervalType(), value=(0, int(days), int(us))) if fixed or (
+            not days and abs(us) < _DAY
+        ):
+            return Literal(value=days * _DAY + us, type_=_SECONDS)
+        case Call(name="make_interval", arguments=(*dates, hours, minutes, seconds)) if (
+            fixed and all(map(is_zero, dates))
+        ):
+            times = (lit(0), hours, minutes, seconds)
+            return replace(interval, name="make_dt_interval", arguments=times)
+        case CaseWhen(data_type=CalendarIntervalType(), values=values, otherwise=otherwise):
+            given = values if otherwise is None else (*values, otherwise)
+            parts = tuple(in_day_time(part, zone) for part in given)
+            if all(isinstance(part.data_type, DayTimeIntervalType) for part in parts):
+                rest = None if otherwise is None else parts[-1]
+                return replace(interval, values=parts[: len(values)], otherwise=rest)
+    return interval
+
+
+def is_zero(expression: Expression) -> bool:
+    """Whether a number is a whole 0."""
+    match expression:
+        case Literal(value=0, type_=IntegralType()):
+            return True
+    return False

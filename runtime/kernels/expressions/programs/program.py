@@ -1,0 +1,119 @@
+"""A compiled expression: what travels to tasks. Neither the planner nor Arrow is needed to hold it.
+
+A program is a flat tuple of steps; a step names its inputs by their places, so that what two
+expressions share is computed once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+Kind = str | tuple[str, tuple[str, ...], tuple["Kind", ...]]
+"""A type: Spark's simple name (`bigint`, `decimal(10,2)`), `daytime` and `yearmonth` for intervals,
+for a struct `("struct", names, kinds)`, likewise `array` with one kind and `map` with two."""
+
+UNTOUCHED: Kind = "untouched"
+"""The kind of a column that only passes, whatever its type: nothing but a null test takes it."""
+
+Mode = str
+"""`ANSI`: a value that does not fit is an error. `LEGACY`: Spark's older rules. `TRY`: null."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operation.
+
+    Attributes:
+        name: `column`, `parameter` (of a lambda), `literal`, or an operation (operations.py,
+            nested/lambdas.py).
+        inputs: the places of its inputs, each less than its own.
+        kind: the type of its result.
+        kinds: the types of its inputs.
+        mode: what happens to a value that does not fit.
+        zone: the time zone that it reckons in.
+        options: constants: a column's position, a literal's value, the programs of lambdas.
+        raises: whether it or an input of it can raise; rows that Spark skips must be skipped then.
+        context: where in the query it stands, for messages.
+    """
+
+    name: str
+    inputs: tuple[int, ...]
+    kind: Kind
+    kinds: tuple[Kind, ...] = ()
+    mode: Mode = "ANSI"
+    zone: str = "UTC"
+    options: tuple[object, ...] = ()
+    raises: bool = False
+    context: str = field(default="", compare=False)
+
+
+_REFUSING = (
+    *("from_json", "get_json_object", "gettimestamp", "unix_timestamp", "to_unix_timestamp"),
+    *("str_to_map", "unbase64", "url_decode", "try_url_decode", "parse_url", "try_parse_url"),
+    *("map_from_arrays", "map_from_entries", "map_concat", "transform_keys", "array_sort"),
+    *("make_timestamp", "make_timestamp_ltz", "try_make_timestamp", "try_make_timestamp_ltz"),
+    "timestampadd",
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """Steps in an order in which they can be computed, and which of them are results.
+
+    Attributes:
+        conditions: the places of conditions, in the order in which rows have to pass them.
+        results: the places of the results.
+    """
+
+    steps: tuple[Step, ...]
+    conditions: tuple[int, ...]
+    results: tuple[int, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """The type of the first result."""
+        return self.steps[self.results[0]].kind
+
+    @property
+    def raises(self) -> bool:
+        """Whether the first result can fail."""
+        return self.steps[self.results[0]].raises
+
+    @property
+    def read_by_results(self) -> frozenset[int]:
+        """The positions of the columns of which results are made."""
+        needed = set(self.results)
+        for place in reversed(range(len(self.steps))):
+            if place in needed:
+                needed.update(self.steps[place].inputs)
+        read = (self.steps[place] for place in needed if self.steps[place].name == "column")
+        return frozenset(step.options[0] for step in read if isinstance(step.options[0], int))
+
+    @property
+    def refuses_values(self) -> bool:
+        """Whether it refuses values that Spark takes: bytes as strings, some JSON, some times."""
+        return any(map(_refuses, self.steps))
+
+
+def _refuses(step: Step) -> bool:
+    if step.name in _REFUSING:
+        return True
+    if step.name == "cast":
+        return _casts_some(step.kinds[0], step.kind)
+    return any(body.refuses_values for body in step.options if isinstance(body, Program))
+
+
+def _casts_some(source: Kind, target: Kind) -> bool:
+    if isinstance(source, tuple) and isinstance(target, tuple):
+        return any(map(_casts_some, source[2], target[2]))
+    return (source, target) == ("binary", "string") or (
+        source == "string" and decimal_of(target) is not None
+    )
+
+
+def decimal_of(kind: Kind) -> tuple[int, int] | None:
+    """Precision and scale of a decimal's kind; None: it is another one."""
+    if not isinstance(kind, str) or not kind.startswith("decimal("):
+        return None
+    precision, scale = kind[8:-1].split(",")
+    return int(precision), int(scale)

@@ -1,0 +1,345 @@
+"""String functions: by code points, as Spark's UTF8String counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...ordering import spread
+from ..programs.program import Step
+from ..values.vectors import Value, nulled, numbers, repeated, row_count
+
+_MAX = 2**31 - 1
+
+
+def binary_digits(step: Step, value: Any) -> Any:
+    """`bin`: the digits of a number in two's complement, without leading zeros."""
+    bits = np.unpackbits(numbers(value).astype(">i8").view(np.uint8)).reshape(-1, 64)
+    shown = np.logical_or.accumulate(bits, axis=1)
+    shown[:, -1] = True  # of 0, too, one digit is shown
+    ends = np.cumsum(shown.sum(axis=1), dtype=np.int32)
+    offsets = np.concatenate([np.zeros(1, np.int32), ends])
+    digits = bits[shown] + np.uint8(ord("0"))
+    found = pa.StringArray.from_buffers(len(bits), pa.py_buffer(offsets), pa.py_buffer(digits))
+    return nulled(found, value)
+
+
+def cased(step: Step, text: Any) -> Any:
+    """`upper` and `lower`: a whole column at once, unless many letters have mappings of their own.
+
+    A letter that Arrow maps in another way than Spark is replaced beforehand.
+    """
+    upper = step.name == "upper"
+    if _is_ascii(text):
+        return (pc.ascii_upper if upper else pc.ascii_lower)(text)
+    simple = _maps_simply(upper)
+    function, arrow = (_upper, pc.utf8_upper) if upper else (_lower, pc.utf8_lower)
+    own = {chr(letter): function(chr(letter)) for letter in _letters(text) if not simple(letter)}
+    stay = all(arrow(pa.scalar(mapped)).as_py() == mapped for mapped in own.values())
+    if stay and len(own) <= _FEW and (upper or "Σ" not in own):
+        for letter, mapped in own.items():
+            text = pc.replace_substring(text, letter, mapped)
+        return arrow(text)
+    found = (pc.ascii_upper if upper else pc.ascii_lower)(text)
+    others = pc.invert(pc.fill_null(pc.string_is_ascii(text), True))
+    return pc.replace_with_mask(found, others, each(text.filter(others), function, pa.string()))
+
+
+def words_capitalized(step: Step, text: Any) -> Any:
+    """`initcap`: small letters, but a capital where a word begins; blanks divide words."""
+    others = pc.invert(pc.fill_null(pc.string_is_ascii(text), True))
+    found = _ascii_words(pc.if_else(others, "", text) if others.true_count else text)
+    if not others.true_count:
+        return found
+    return pc.replace_with_mask(found, others, each(text.filter(others), _capitalized, pa.string()))
+
+
+def _ascii_words(text: Any) -> Any:
+    small = pc.ascii_lower(text)
+    if small.offset:
+        small = pa.concat_arrays([small, small.slice(0, 0)])
+    validity, offsets, content = small.buffers()
+    if content is None or not len(small):
+        return small
+    ends = np.frombuffer(offsets, np.int32)[: len(small) + 1]
+    letters = np.frombuffer(content, np.uint8)[: ends[-1]].copy()
+    begins = np.zeros(len(letters) + 1, np.bool_)
+    begins[1:] = letters == ord(" ")
+    begins[ends] = True
+    begins = begins[:-1] & (letters >= ord("a")) & (letters <= ord("z"))
+    letters[begins] -= 32
+    return pa.Array.from_buffers(
+        pa.string(), len(small), [validity, offsets, pa.py_buffer(letters)]
+    )
+
+
+def _capitalized(text: str) -> str:
+    pairs = zip(text.split(" "), _lower(text).split(" "), strict=True)
+    return " ".join(w[:1].title() + small[len(_lower(w[:1])) :] for w, small in pairs)
+
+
+def _letters(text: Any) -> list[int]:
+    """The code points in a column beyond ASCII, each once."""
+    _, offsets, content = text.buffers()
+    ends = np.frombuffer(offsets, np.int32)[text.offset : text.offset + len(text) + 1]
+    own = np.frombuffer(content, np.uint8)[ends[0] : ends[-1]]
+    # All bytes of such a letter, and only they, have the highest bit.
+    letters = own[own >= 0x80].tobytes().decode("utf-8", "replace")
+    seen = np.zeros(0x110000, np.bool_)
+    seen[np.frombuffer(letters.encode("utf-32-le", "surrogatepass"), np.uint32)] = True
+    found: list[int] = np.flatnonzero(seen).tolist()
+    return found
+
+
+@cache
+def _maps_simply(upper: bool) -> Callable[[int], bool]:
+    """Whether Arrow, which maps letter by letter, has Spark's mapping of a code point."""
+    function, arrow = (_upper, pc.utf8_upper) if upper else (_lower, pc.utf8_lower)
+
+    @cache
+    def simple(point: int) -> bool:
+        letter = chr(point)
+        if letter == "Σ" and not upper:
+            return False  # at the end of a word it has another small letter
+        return bool(arrow(pa.scalar(letter)).as_py() == function(letter))
+
+    return simple
+
+
+_FEW = 12  # letters: each is a pass over the column
+
+
+_NEWER = (
+    *((0x19B, 0xA7DC), (0x264, 0xA7CB), (0x1C8A, 0x1C89), (0xA7CD, 0xA7CC), (0xA7CF, 0xA7CE)),
+    *((0xA7D3, 0xA7D2), (0xA7D5, 0xA7D4), (0xA7DB, 0xA7DA)),
+    *((0x10D70 + i, 0x10D50 + i) for i in range(22)),
+    *((0x16EBB + i, 0x16EA0 + i) for i in range(25)),
+)
+"""Small and capital letters of Unicode 15 to 17, which Spark's ICU knows and Python may not."""
+_TO_UPPER = dict(_NEWER)
+_TO_LOWER = {capital: small for small, capital in _NEWER}
+
+
+def _upper(text: str) -> str:
+    return text.upper().translate(_TO_UPPER)
+
+
+def _lower(text: str) -> str:
+    return text.lower().translate(_TO_LOWER)
+
+
+def _is_ascii(text: Any) -> bool:
+    _, offsets, content = text.buffers()
+    if content is None or not len(text):
+        return True
+    ends = np.frombuffer(offsets, np.int32)[text.offset : text.offset + len(text) + 1]
+    return not (np.frombuffer(content, np.int8)[ends[0] : ends[-1]] < 0).any()
+
+
+def each(text: Any, function: Callable[[Any], Any], kind: Any) -> Any:
+    """What a function makes of each distinct string, or bytes."""
+    coded = text.dictionary_encode()
+    made_of = [None if item is None else function(item) for item in coded.dictionary.to_pylist()]
+    return pa.array(made_of, kind).take(coded.indices)
+
+
+def length(step: Step, text: Any) -> Any:
+    """`length`: code points of a string, bytes of a binary."""
+    found = pc.utf8_length(text) if step.kinds[0] == "string" else pc.binary_length(text)
+    return found.cast(pa.int32())
+
+
+def octets(step: Step, text: Any) -> Any:
+    """`octet_length` and `bit_length`."""
+    found = pc.binary_length(text)
+    return found if step.name == "octet_length" else pc.multiply(found, pa.scalar(8, pa.int32()))
+
+
+def substring(step: Step, text: Any, start: Value, size: Value) -> Any:
+    """`substring(text, start, size)`: counts from 1, or from the end."""
+    if not isinstance(start, pa.Scalar) or not isinstance(size, pa.Scalar):
+        return _substrings(repeated(text, row_count(text, start, size)), start, size)
+    first, count = start.as_py(), size.as_py()
+    if first is None or count is None:
+        return pa.nulls(len(text), text.type)
+    if count <= 0:
+        return pc.if_else(pc.is_valid(text), pa.scalar("", text.type), text)
+    begin = first - 1 if first > 0 else first
+    end = begin + count
+    stop = None if (begin < 0 <= end) or end > _MAX else end
+    return pc.utf8_slice_codeunits(text, begin, stop)
+
+
+def _substrings(text: Any, start: Value, size: Value) -> Any:
+    """Of each text so many letters from a place of its own."""
+    text = pa.concat_arrays([text, text.slice(0, 0)])
+    _, offsets, content = text.buffers()
+    if content is None:
+        return nulled(text, start, size)
+    ends = np.frombuffer(offsets, np.int32)[: len(text) + 1]
+    letters = np.frombuffer(content, np.uint8)[: ends[-1]]
+    begins = np.append(np.flatnonzero((letters & 0xC0) != 0x80), len(letters))
+    # Where the letters of a text begin in the column.
+    bounds = np.searchsorted(begins, ends)
+    count, before = np.diff(bounds), bounds[:-1]
+    wanted, places = numbers(size).astype(np.int64), numbers(start).astype(np.int64)
+    first = np.where(places > 0, places - 1, np.where(places < 0, count + places, 0))
+    last = np.clip(first + np.maximum(wanted, 0), 0, count)
+    first = np.minimum(np.clip(first, 0, count), last)
+    low, high = begins[before + first], begins[before + last]
+    own = letters[spread(low, high - low)]
+    made_of = np.concatenate([[0], np.cumsum(high - low)]).astype(np.int32)
+    found = pa.StringArray.from_buffers(len(text), pa.py_buffer(made_of), pa.py_buffer(own))
+    return nulled(found, text, start, size)
+
+
+def overlaid(step: Step, text: Value, put: Value, place: Value, size: Value) -> Any:
+    """`overlay(text, put, place, size)` with constants: a size below 0 is that of what is put."""
+    count = row_count(text, put)
+    text, put, start = repeated(text, count), repeated(put, count), place.as_py()
+    long = size.as_py()
+    behind = start + (numbers(length(step, put)) if long < 0 else np.full(count, long))
+    before = substring(step, text, pa.scalar(1), pa.scalar(start - 1))
+    rest = _substrings(text, pa.array(behind.astype(np.int32)), pa.scalar(_MAX, pa.int32()))
+    return pc.binary_join_element_wise(before, put, rest, "")
+
+
+def concat(step: Step, *texts: Value) -> Any:
+    """`concat`: null if any is."""
+    return pc.binary_join_element_wise(*texts, pa.scalar("", texts[0].type))
+
+
+def concat_ws(step: Step, separator: Value, *texts: Value) -> Any:
+    """`concat_ws` with a constant separator: nulls are left out."""
+    between = separator.as_py()
+    count = row_count(*texts)
+    if between is None:
+        return pa.nulls(count, pa.string())
+    parts = [
+        pc.fill_null(pc.binary_join_element_wise(between, repeated(text, count), ""), "")
+        for text in texts
+    ]
+    # Each text has the separator in front, the first too.
+    joined = pc.binary_join_element_wise(*parts, "")
+    return pc.utf8_slice_codeunits(joined, len(between)) if between else joined
+
+
+def trimmed(step: Step, text: Any, characters: Value | None = None) -> Any:
+    """`trim`, `ltrim`, `rtrim`: of blanks or of any of some constant characters."""
+    chosen = " " if characters is None else characters.as_py()
+    if chosen is None:
+        return pa.nulls(len(text), text.type)
+    if not chosen:
+        return text
+    functions = {"trim": pc.utf8_trim, "ltrim": pc.utf8_ltrim, "rtrim": pc.utf8_rtrim}
+    return functions[step.name](text, characters=chosen)
+
+
+def contains(step: Step, text: Any, part: Value) -> Any:
+    """`contains`, `startswith`, `endswith` of a constant."""
+    pattern = part.as_py()
+    if pattern is None:
+        return pa.nulls(len(text), pa.bool_())
+    functions = {
+        "contains": pc.match_substring,
+        "startswith": pc.starts_with,
+        "endswith": pc.ends_with,
+    }
+    return functions[step.name](text, pattern)
+
+
+def like(step: Step, text: Any, pattern: Value) -> Any:
+    """`LIKE` with a constant pattern."""
+    chosen = pattern.as_py()
+    if chosen is None:
+        return pa.nulls(len(text), pa.bool_())
+    escape = str(step.options[0]) if step.options else "\\"
+    return pc.match_substring_regex(text, like_pattern(chosen, escape))
+
+
+def like_pattern(pattern: str, escape: str) -> str:
+    """A LIKE pattern as a regular expression of RE2.
+
+    Raises:
+        ValueError: the escape character stands where it must not.
+    """
+    parts = []
+    rest = iter(pattern)
+    for character in rest:
+        if character == escape:
+            following = next(rest, None)
+            if following is None or following not in ("%", "_", escape):
+                raise ValueError(pattern)
+            parts.append(_quoted(following))
+        else:
+            parts.append({"%": ".*", "_": "."}.get(character) or _quoted(character))
+    return rf"(?s)\A{''.join(parts)}\z"
+
+
+def _quoted(character: str) -> str:
+    return re.escape(character) if character.isascii() else character
+
+
+def replaced(step: Step, text: Any, search: Value, by: Value) -> Any:
+    """`replace(text, search, by)` with constants."""
+    wanted, instead = search.as_py(), by.as_py()
+    if wanted is None or instead is None:
+        return pa.nulls(len(text), text.type)
+    return pc.replace_substring(text, wanted, instead) if wanted else text
+
+
+def position(step: Step, text: Any, part: Value) -> Any:
+    """`instr(text, part)` of a constant: counts code points from 1; 0: it is not there."""
+    wanted = part.as_py()
+    if wanted is None:
+        return pa.nulls(len(text), pa.int32())
+    if not wanted:
+        return pc.if_else(pc.is_valid(text), pa.scalar(1, pa.int32()), pa.scalar(None, pa.int32()))
+    if _is_ascii(text):
+        return pc.add(pc.find_substring(text, wanted), pa.scalar(1, pa.int32()))
+    return each(text, lambda value: value.find(wanted) + 1, pa.int32())
+
+
+def located(step: Step, part: Value, text: Any, start: Value) -> Any:
+    """`locate(part, text, 1)` of a constant."""
+    return position(step, text, part)
+
+
+def reverse(step: Step, text: Any) -> Any:
+    """`reverse` of a string."""
+    return pc.utf8_reverse(text)
+
+
+def repeated_text(step: Step, text: Any, times: Value) -> Any:
+    """`repeat(text, n)`, n constant."""
+    count = times.as_py()
+    if count is None:
+        return pa.nulls(len(text), text.type)
+    return pc.binary_repeat(text, max(count, 0))
+
+
+def padded(step: Step, text: Any, size: Value, fill: Value) -> Any:
+    """`lpad` and `rpad` with constants: cut, or filled, to a number of code points."""
+    width, characters = size.as_py(), fill.as_py()
+    if width is None or characters is None:
+        return pa.nulls(len(text), text.type)
+    if width <= 0:
+        return pc.if_else(pc.is_valid(text), pa.scalar("", text.type), text)
+    short = pc.utf8_slice_codeunits(text, 0, width)
+    if not characters:
+        return short
+    if len(characters) == 1:
+        pad = pc.utf8_lpad if step.name == "lpad" else pc.utf8_rpad
+        return pad(short, width, padding=characters)
+
+    def filled(value: str) -> str:
+        filling: str = (characters * width)[: width - len(value)]
+        return filling + value if step.name == "lpad" else value + filling
+
+    return each(short, filled, pa.string())

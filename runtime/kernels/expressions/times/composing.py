@@ -1,0 +1,147 @@
+"""Dates and timestamps made of their parts, as java.time checks these."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ...errors import not_exact
+from ...ordering import valid
+from ..programs.program import Step
+from ..values import messages
+from ..values.vectors import Value, null_where, numbers, repeated, row_count, unscaled_words
+from ..values.zones import DAY, MICROS, MOST_DAYS, zone_of
+
+Numbers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+_DATE = (
+    ("Year", -999_999_999, 999_999_999, "-999999999 - 999999999"),
+    ("MonthOfYear", 1, 12, "1 - 12"),
+    ("DayOfMonth", 1, 31, "1 - 28/31"),
+)
+_CLOCK = (
+    ("HourOfDay", 0, 23, "0 - 23"),
+    ("MinuteOfHour", 0, 59, "0 - 59"),
+    ("SecondOfMinute", 0, 59, "0 - 59"),
+)
+"""Fields in the order in which they are checked, their least and greatest values."""
+_MONTHS = (
+    *("JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER"),
+    *("OCTOBER", "NOVEMBER", "DECEMBER"),
+)
+_LAST_DAY, _LAST_REST = divmod(2**63 - 1, DAY)
+_FIRST_DAY, _FIRST_REST = divmod(-(2**63), DAY)
+
+
+def date_of(step: Step, year: Value, month: Value, day: Value) -> Any:
+    """`make_date(year, month, day)`: null, or under ANSI an error, where there is no such day."""
+    fields, known = _numbers((year, month, day))
+    days, fits = _days(step, fields, known)
+    limits = np.iinfo(np.int32)
+    if (fits & ((days < limits.min) | (days > limits.max))).any():
+        raise messages.overflow(step)
+    return null_where(pa.array(days.astype(np.int32)), ~fits)
+
+
+def time_of(step: Step, *parts: Value) -> Any:
+    """`make_timestamp(year, month, day, hour, minute, second, zone)` and its like.
+
+    The second is a decimal, and 60 of them the next minute. The zone is a constant.
+
+    Raises:
+        KernelError: under ANSI a part is out of its range; the time has no 64 bits; it is near
+            where these end, in a zone with changes (`STATEPLAN_NOT_EXACT`).
+    """
+    count = row_count(*parts[:6])
+    zone = parts[6] if len(parts) > 6 else None
+    if zone is not None and not zone.is_valid:
+        return pa.nulls(count, pa.int64())
+    second = repeated(parts[5], count)
+    fields, known = _numbers([repeated(part, count) for part in parts[:5]])
+    # Spark keeps 32 bits of the microseconds.
+    micros = unscaled_words(second).astype(np.int32).astype(np.int64)
+    whole, fraction = np.divmod(micros, MICROS)
+    known &= valid(second)
+    odd = known & (whole == 60) & (fraction > 0)
+    if odd.any() and _fails(step):
+        shown = f"{second[int(np.argmax(odd))].as_py().normalize():f}"
+        raise messages.fraction_of_second(step, shown)
+    full = whole == 60
+    days, fits = _days(step, fields[:3], known & ~odd)
+    clock = [*fields[3:5], np.where(full, 0, whole)]
+    fits = _in_ranges(step, _CLOCK, clock, fits)
+    hours, minutes, seconds = (np.where(fits, part, 0) for part in (*clock[:2], whole))
+    rest = ((hours * 60 + minutes) * 60 + seconds) * MICROS + np.where(fits, fraction, 0)
+    days, rest = np.where(fits, days + rest // DAY, 0), rest % DAY
+    name = "UTC" if step.kind == "timestamp_ntz" else step.zone if zone is None else zone.as_py()
+    return null_where(pa.array(_moments(step, days, rest, name)), ~fits)
+
+
+def _numbers(parts: Sequence[Value]) -> tuple[list[Numbers], Flags]:
+    """Columns of whole numbers, and where none is null."""
+    count = row_count(*parts)
+    columns = [repeated(part, count) for part in parts]
+    known: Flags = np.logical_and.reduce([valid(column) for column in columns])
+    return [numbers(column).astype(np.int64) for column in columns], known
+
+
+def _days(step: Step, fields: Sequence[Numbers], known: Flags) -> tuple[Numbers, Flags]:
+    """The days since 1970, and where there are such days."""
+    fits = _in_ranges(step, _DATE, fields, known)
+    year, month, day = (np.where(fits, part, 1) for part in fields)
+    months = (year - 1970) * 12 + month - 1
+    first, following = (
+        one.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+        for one in (months, months + 1)
+    )
+    bad = fits & (day > following - first)
+    if bad.any() and _fails(step):
+        row = int(np.argmax(bad))
+        why = f"Invalid date '{_MONTHS[month[row] - 1]} {day[row]}'"
+        if month[row] == 2 and day[row] == 29:
+            why = f"Invalid date 'February 29' as '{year[row]}' is not a leap year"
+        raise messages.field_out_of_bounds(step, why)
+    fits = fits & ~bad
+    return np.where(fits, first + day - 1, 0), fits
+
+
+def _in_ranges(
+    step: Step,
+    ranges: Sequence[tuple[str, int, int, str]],
+    fields: Sequence[Numbers],
+    known: Flags,
+) -> Flags:
+    """Where all fields are in their ranges."""
+    for (name, least, most, shown), values in zip(ranges, fields, strict=True):
+        bad = known & ((values < least) | (values > most))
+        if bad.any() and _fails(step):
+            value = values[np.argmax(bad)]
+            why = f"Invalid value for {name} (valid values {shown}): {value}"
+            raise messages.field_out_of_bounds(step, why)
+        known = known & ~bad
+    return known
+
+
+def _moments(step: Step, days: Numbers, rest: Numbers, zone: str) -> Numbers:
+    """Microseconds of UTC of local days and microseconds of these days."""
+    late = (days > _LAST_DAY) | ((days == _LAST_DAY) & (rest > _LAST_REST))
+    early = (days < _FIRST_DAY) | ((days == _FIRST_DAY) & (rest < _FIRST_REST))
+    known = zone_of(zone)
+    far = np.abs(days) > MOST_DAYS - 1
+    if known.fixed != 0 and far.any():
+        if (np.abs(days) > MOST_DAYS + 2).any():
+            raise messages.overflow(step, "long overflow")
+        raise not_exact("A timestamp is made that has hardly 64 bits.", of_rows=True)
+    if (late | early).any():
+        raise messages.overflow(step, "long overflow")
+    found: Numbers = known.utc(days * DAY + rest)
+    return found
+
+
+def _fails(step: Step) -> bool:
+    return step.mode == "ANSI" and not step.name.startswith("try_")

@@ -1,0 +1,267 @@
+"""Times as strings in a pattern, and strings as times: java.time's rules over whole columns."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...errors import not_exact
+from ..programs.program import Step
+from ..programs.time_formats import format_parts
+from ..values import messages
+from ..values.dates import days_of
+from ..values.vectors import Value, made, nulled, numbers
+from ..values.zones import DAY, MICROS, MOST_DAYS, zone_of
+from .times import months_and_days
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_HOUR, _MINUTE = 3600 * MICROS, 60 * MICROS
+_MOST_OFFSET = 18 * 3600
+
+
+def shown_times(step: Step, value: Any, pattern: Value) -> Any:
+    """`date_format(time, pattern)`, and `from_unixtime(seconds, pattern)`: its product wraps."""
+    times = numbers(value)
+    if step.name == "from_unixtime":
+        with np.errstate(over="ignore"):
+            times = times * np.int64(MICROS)
+    zone = zone_of("UTC" if step.kinds[0] == "timestamp_ntz" else step.zone)
+    return nulled(shown_in(times, zone.offsets(times), pattern.as_py()), value)
+
+
+def shown_in(times: Any, offsets: Any, pattern: str) -> Any:
+    """Microseconds since 1970 in a pattern, at offsets from UTC."""
+    local = times + offsets
+    parts = [
+        pa.scalar(value) if sort == "text" else _shown_field(value, local, offsets)
+        for sort, value in format_parts(pattern)
+    ]
+    joined = pc.binary_join_element_wise(*parts, "")
+    return joined if isinstance(joined, pa.Array) else pa.repeat(joined, len(times))
+
+
+def _shown_field(letters: str, local: Any, offsets: Any) -> Any:
+    days, clock = local // DAY, local % DAY
+    width = len(letters)
+    match letters[0]:
+        case "y" if width == 2:
+            return _padded(np.abs(_year(days)) % 100, 2, 100)
+        case "y":
+            return _shown_years(_year(days), width)
+        case "M":
+            month = months_and_days(days)[0] % 12
+            if width > 2:
+                return _names("month", width).take(pa.array(month))
+            return _padded(month + 1, width, 13)
+        case "d":
+            return _padded(months_and_days(days)[1] + 1, width, 32)
+        case "D":
+            months = months_and_days(days)[0]
+            start = (months - months % 12).astype("datetime64[M]").astype("datetime64[D]")
+            return _padded(days - start.astype(np.int64) + 1, width, 367)
+        case "E":
+            return _names("day", width).take(pa.array((days + 3) % 7))
+        case "a":
+            return pc.if_else(pa.array(clock < DAY // 2), "AM", "PM")
+        case "H":
+            return _padded(clock // _HOUR, width, 24)
+        case "h":
+            return _padded((clock // _HOUR + 11) % 12 + 1, width, 13)
+        case "m":
+            return _padded(clock // _MINUTE % 60, width, 60)
+        case "s":
+            return _padded(clock // MICROS % 60, width, 60)
+        case "S":
+            digits = pc.utf8_slice_codeunits(made(clock % MICROS + MICROS).cast(pa.string()), 1)
+            return pc.utf8_rpad(pc.utf8_slice_codeunits(digits, 0, width), width, padding="0")
+    return _shown_offsets(np.broadcast_to(offsets, local.shape))
+
+
+def _year(days: Any) -> Any:
+    return months_and_days(days)[0] // 12 + 1970
+
+
+def _padded(values: Any, width: int, end: int) -> Any:
+    return _numerals(width, end).take(pa.array(values))
+
+
+@cache
+def _numerals(width: int, end: int) -> Any:
+    return pa.array([str(number).rjust(width, "0") for number in range(end)])
+
+
+@cache
+def _names(sort: str, width: int) -> Any:
+    names = _MONTHS if sort == "month" else _DAYS
+    return pa.array([name if width == 4 else name[:3] for name in names])
+
+
+def _shown_years(years: Any, width: int) -> Any:
+    coded = pa.array(years).dictionary_encode()
+    each = [_shown_year(year, width) for year in coded.dictionary.to_pylist()]
+    return pa.array(each, pa.string()).take(coded.indices)
+
+
+def _shown_year(year: int, width: int) -> str:
+    """A year of more digits than the pattern has letters gets a sign, if these are four."""
+    digits = str(abs(year)).rjust(width, "0")
+    return f"-{digits}" if year < 0 else f"+{digits}" if width > 1 and year > 9999 else digits
+
+
+def _shown_offsets(offsets: Any) -> Any:
+    coded = pa.array(offsets // MICROS).dictionary_encode()
+    each = []
+    for seconds in coded.dictionary.to_pylist():
+        minutes = abs(seconds) // 60
+        sign = "-" if seconds < 0 else "+"
+        each.append(f"{sign}{minutes // 60:02d}:{minutes % 60:02d}" if minutes else "Z")
+    return pa.array(each, pa.string()).take(coded.indices)
+
+
+# -------------------------------------------------------------------------------------- reading
+
+
+def read_times(step: Step, text: Any, pattern: Value) -> Any:
+    """Strings as times by a pattern: `gettimestamp`, and the seconds of `unix_timestamp`.
+
+    Dates and timestamps stay what they are, whatever the pattern.
+
+    Raises:
+        KernelError: a string is no such time; a date has no microseconds in 64 bits.
+    """
+    if step.kinds[0] != "string":
+        times = numbers(text)
+        if step.kinds[0] == "date":
+            if np.any(np.abs(times.astype(np.int64)) > MOST_DAYS):
+                raise messages.overflow(step, "long overflow")
+            times = zone_of(step.zone).starts(times)
+        known = nulled(made(times if step.kind != "bigint" else _whole_seconds(times)), text)
+        return known if pattern.is_valid else pa.nulls(len(text), known.type)
+    times, fits = _read(text, pattern.as_py(), step.zone if "ntz" not in str(step.kind) else "UTC")
+    bad = ~fits & text.is_valid().to_numpy(zero_copy_only=False)
+    if bad.any():
+        odd = text.filter(pa.array(bad))
+        if step.mode == "ANSI":
+            raise messages.cannot_parse(step, *_unread(odd[0].as_py(), pattern.as_py()))
+        times = np.where(bad, 0, times)
+    if step.kind == "bigint":
+        times = _whole_seconds(times)
+    return pc.if_else(pa.array(fits), made(times), pa.scalar(None, pa.int64()))
+
+
+def _unread(text: str, pattern: str) -> tuple[str, str]:
+    """A text, and where reading it ends, as Java says it; nothing of a time that there is not."""
+    at = 0
+    for part in _part_expressions(pattern):
+        found = re.compile(part, re.IGNORECASE).match(text, at)
+        if found is None:
+            return text, f" at index {at}"
+        at = found.end()
+    return text, f", unparsed text found at index {at}" if at < len(text) else ""
+
+
+def _whole_seconds(times: Any) -> Any:
+    """Microseconds as seconds, cut off as Java divides."""
+    return np.where(times < 0, -(-times // MICROS), times // MICROS)
+
+
+_SHORT_MONTHS = tuple(name[:3] for name in _MONTHS)
+_FIELDS = {
+    "yyyy": r"(?P<y>[0-9]{4})",
+    "yy": r"(?P<y>[0-9]{2})",
+    "MMM": rf"(?P<M>{'|'.join(_SHORT_MONTHS)})",
+    "XXX": r"(?P<X>Z|[+-][0-9]{2}:[0-9]{2})",
+    "Z": r"(?P<X>[+-][0-9]{4})",
+}
+
+
+@cache
+def _part_expressions(pattern: str) -> tuple[str, ...]:
+    """What the parts of a text in the pattern look like."""
+    parts = []
+    for sort, value in format_parts(pattern):
+        if sort == "text":
+            parts.append(re.escape(value) if value.isascii() else value)
+        elif value in _FIELDS:
+            parts.append(_FIELDS[value])
+        elif value[0] == "S":
+            parts.append(f"(?P<S>[0-9]{{1,{len(value)}}})")
+        else:
+            parts.append(f"(?P<{value[0]}>[0-9]{'{2}' if len(value) == 2 else '{1,18}'})")
+    return tuple(parts)
+
+
+@cache
+def _expressions(pattern: str) -> tuple[str, str]:
+    """What a text in the pattern looks like, and one with a year that has a sign."""
+    whole = "".join(_part_expressions(pattern))
+    signed = whole.replace(_FIELDS["yyyy"], r"(?:\+[0-9]{5,19}|-[0-9]{4,19})")
+    return rf"(?i)\A{whole}\z", rf"(?i)\A{signed}\z" if signed != whole else ""
+
+
+def _read(text: Any, pattern: str, zone: str) -> tuple[Any, Any]:
+    """Microseconds, and where the text is in the pattern and there is such a time."""
+    expression, signed = _expressions(pattern)
+    if signed and pc.any(pc.match_substring_regex(text, signed)).as_py():
+        raise not_exact(
+            "A time has a year with a sign, which the embedded engine does not read by a pattern.",
+            of_rows=True,
+        )
+    found = pc.extract_regex(text, expression)
+    fits = found.is_valid().to_numpy(zero_copy_only=False)
+    fields = {field.name: pc.struct_field(found, field.name) for field in found.type}
+
+    def number(name: str, default: int) -> Any:
+        if name not in fields:
+            return np.full(len(text), default, np.int64)
+        return numbers(fields[name].fill_null("0").cast(pa.int64()))
+
+    years, months, hours = number("y", 1970), _month(fields, number), number("H", 0)
+    if "yy" in pattern and "yyyy" not in pattern:
+        years = years + 2000
+    days, are_days = days_of(years, months, number("d", 1))
+    minutes, seconds = number("m", 0), number("s", 0)
+    fits &= are_days & (hours < 24) & (minutes < 60) & (seconds < 60)
+    micros = hours * _HOUR + minutes * _MINUTE + seconds * MICROS + _fraction(fields, len(text))
+    local = np.where(fits, days.astype(np.int64) * DAY + micros, 0)
+    if "X" not in fields:
+        return zone_of(zone).utc(local), fits
+    offsets = _offsets(fields["X"])
+    return local - offsets * MICROS, fits & (np.abs(offsets) <= _MOST_OFFSET)
+
+
+def _month(fields: dict[str, Any], number: Any) -> Any:
+    named = fields.get("M")
+    if named is None or not pc.any(pc.utf8_is_alpha(named)).as_py():
+        return number("M", 1)
+    names = pa.array([name.lower() for name in _SHORT_MONTHS])
+    return numbers(pc.index_in(pc.utf8_lower(named), names)).astype(np.int64) + 1
+
+
+def _fraction(fields: dict[str, Any], count: int) -> Any:
+    if "S" not in fields:
+        return np.zeros(count, np.int64)
+    digits = pc.utf8_rpad(fields["S"].fill_null("0"), 6, padding="0")
+    return numbers(digits.cast(pa.int64()))
+
+
+def _offsets(text: Any) -> Any:
+    """`+05:30` or `+0530` as seconds; minutes beyond 59 as none that there is."""
+    text = pc.replace_substring(text, ":", "")
+    text = pc.if_else(pc.match_substring_regex(text, "^[+-]").fill_null(False), text, "+0000")
+    hours, minutes = (
+        numbers(pc.utf8_slice_codeunits(text, start, start + 2).cast(pa.int64()))
+        for start in (1, 3)
+    )
+    size = np.where((hours > 59) | (minutes > 59), 2 * _MOST_OFFSET, hours * 3600 + minutes * 60)
+    negative = pc.starts_with(text, "-").to_numpy(zero_copy_only=False)
+    return np.where(negative, -size, size)
