@@ -8,6 +8,8 @@ import pytest
 
 import stateplan
 from stateplan.planner.described_sources import files_size
+from stateplan.planner.model.plans.statistics import default_size
+from stateplan.planner.model.schemas.types import STRING, ArrayType, CollatedStringType
 
 JOIN = "SELECT e.user, u.v FROM STREAM events e JOIN users u ON e.user = u.user"
 
@@ -58,3 +60,8 @@ def test_a_catalog_may_say_it(tmp_path: Path) -> None:
     path = tmp_path / "catalog.yaml"
     path.write_text('users: {schema: "user STRING", size: 3 GiB}\n')
     assert catalog_tables(load_catalog(path))["users"].size_in_bytes == 3 << 30
+
+
+def test_a_collated_string_counts_as_any_string() -> None:
+    assert default_size(CollatedStringType("UNICODE_CI")) == default_size(STRING) == 20
+    assert default_size(ArrayType(CollatedStringType("UNICODE_CI"))) == 20
