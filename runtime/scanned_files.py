@@ -13,6 +13,8 @@ from .sources import Source
 from .sources.parquet import ENABLED, FileBatch, files_of
 from .sources.tables import Table
 
+_OF_FILES = (NOT_EXACT, "MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE")
+"""The conditions under which our own readers give up a file."""
 Range = tuple[str, Source, Offset | None, Offset | None]
 
 
@@ -53,7 +55,9 @@ class ScannedFiles:
         return found
 
     def give_up(self, error: BaseException) -> bool:
-        """Leave files to the engine's readers where ours do not know what these make of one.
+        """Leave files to the engine's readers, where ours do not know what these make of one.
+
+        What is malformed they may say in their own words, too.
 
         Args:
             error: why a batch failed.
@@ -66,14 +70,18 @@ class ScannedFiles:
             for name, scanned in self._scanned.items()
             if scanned and self._readers[name].format != "parquet" and not self._readers[name].here
         ]
-        if not own or innermost(error)[0] != NOT_EXACT:
+        condition = innermost(error)[0] if own else None
+        if condition is None or not condition.startswith(_OF_FILES):
             return False
         self._scanned |= dict.fromkeys(own, False)
         return True
 
     def _scans(self, name: str) -> bool:
         if name not in self._scanned:
-            enabled = self._engine.setting(ENABLED, "true").upper() == "TRUE"
             reader = self._readers.get(name)
-            self._scanned[name] = enabled and reader is not None and self._engine.scans(reader)
+            self._scanned[name] = (
+                reader is not None
+                and self._engine.setting(ENABLED, "true").upper() == "TRUE"
+                and self._engine.scans(reader)
+            )
         return self._scanned[name]
