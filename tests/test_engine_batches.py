@@ -466,6 +466,33 @@ def test_a_limit_over_rows_whose_number_is_known(engine: Engine, tmp_path: Path)
     assert seen == [2, 1, 0]
 
 
+def test_a_limit_over_filtered_rows_counts_those_that_pass(spark: SparkSession) -> None:
+    source = MemorySource(parse_schema("v INT"), 1)
+    for step in ([(1,), (2,), (3,)], [(4,), (5,)], [(6,), (7,)], [(8,)]):
+        source.add(step)
+    seen: list[tuple[bool, list[int]]] = []
+
+    def take(frame: Any, batch_id: int) -> None:
+        text = frame._jdf.queryExecution().optimizedPlan().toString()
+        # What reads a part only does not decide how many have passed.
+        first = [row.v for row in frame.limit(1).collect()]
+        seen.append(("MapInArrow" in text, first))
+
+    stateplan.sql(
+        "SELECT v FROM STREAM numbers WHERE v % 2 = 1 LIMIT 4",
+        {"numbers": {"schema": "v INT", "format": "memory"}},
+        "append",
+    ).run(
+        spark,
+        sources={"numbers": source},
+        foreach_batch=take,
+        trigger="available_now",
+        background=False,
+    )
+    # Two of three; one of two; one of two, where all might pass no more; none.
+    assert seen == [(False, [1]), (False, [5]), (True, [7]), (False, [])]
+
+
 def test_a_limit_over_rows_whose_number_is_known_needs_no_python(spark: SparkSession) -> None:
     source = MemorySource(parse_schema("v INT"), 1)
     for step in ([(1,), (2,)], [(3,), (4,)], [(5,)]):

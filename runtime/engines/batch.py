@@ -23,6 +23,7 @@ from ..kernels.task import TaskSpec, carry_out, open_stores
 from ..plan import BatchFacts, RuntimePlan, runtime_plan
 from ..plan.facts import Figures, Reader
 from ..plan.nodes import Kernel, PassingLimit, travelling
+from ..plan.observing_nodes import CountRows
 from ..plan.passes.count_rows import counted_by_watermarks
 from ..plan.reading_nodes import ReadFiles
 from ..plan.specs import LimitSpec
@@ -200,7 +201,14 @@ class Batch:
         """Take in a limit that lets all rows of the batch through, or none."""
         assert isinstance(node.spec, LimitSpec)
         spec = self._spec(node.operator, LimitKernel(pa.schema([]), node.spec.limit), single=True)
-        limit = _PassedLimit(node=node.operator, spec=spec, rows=node.rows, reading=reading)
+        sources = [count.source for count in node.child.collect(CountRows)]
+        limit = _PassedLimit(
+            node=node.operator,
+            spec=spec,
+            rows=node.rows,
+            reading=reading,
+            read=[(self._counts[name], self.context.source_rows[name]) for name in sources],
+        )
         self._operators.append(limit)
 
     def _spec(
@@ -337,24 +345,35 @@ class _PassedLimit(RunningOperator):
     """A limit that lets all rows of the batch through, or none.
 
     Attributes:
-        rows: how many rows the sources give.
+        rows: how many rows there are; None: those that are counted.
         reading: counts those that the action sees: one that saw fewer has not read all.
+        read: what counts the rows of sources, where `rows` is not known, and how many they are.
     """
 
-    rows: int
+    rows: int | None
     reading: Reading | None
+    read: Sequence[tuple[Reading, int]]
 
     def collect(self, deadline: float, *, whole: bool) -> bool:
-        if self.reading is not None and not whole:
-            values = self.reading.values(deadline)
-            if values is None or values["rows"] != self.rows:
+        rows = self.rows
+        if self.reading is not None and not (whole and rows is not None):
+            seen = self.reading.values(deadline)
+            if seen is None or not self._saw_all(seen, deadline):
                 return False
+            rows = int(seen["rows"])
+        assert rows is not None, "they are known, or counted"
         try:
-            report = carry_out(self.spec, 0, rows_without_columns(self.rows))
+            report = carry_out(self.spec, 0, rows_without_columns(rows))
         except StateError as error:
             raise state_failure(error) from error
         self.reports = (report,)
         return True
+
+    def _saw_all(self, seen: Mapping[str, Any], deadline: float) -> bool:
+        if self.rows is not None:
+            return bool(seen["rows"] == self.rows)
+        counts = ((reading.values(deadline), count) for reading, count in self.read)
+        return all(values is not None and values["rows"] == count for values, count in counts)
 
 
 def _id(writer: StateStoreWriter) -> int:

@@ -250,15 +250,16 @@ class PassingLimit(UnaryRuntimeNode):
     Attributes:
         operator: the physical operator.
         spec: what its kernel would do.
-        rows: how many rows there are.
+        rows: how many rows there are; None: those that are counted, if the sources below are
+            counted, too, and read to their end.
         passes: whether they pass.
-        counted: whether the rows are counted, since the event times that the batch sees depend on
-            reading all of them.
+        counted: whether the rows are counted, since how many they are, or the event times that the
+            batch sees, depend on reading all of them.
     """
 
     operator: StateStoreWriter
     spec: KernelSpec
-    rows: int
+    rows: int | None
     passes: bool
     counted: bool
 

@@ -209,7 +209,8 @@ def _(node: Kernel) -> str:
 @arguments.register
 def _(node: PassingLimit) -> str:
     what = "all rows pass" if node.passes else "no row passes"
-    return f"{_operator(node)}: {what} ({node.rows} rows)"
+    count = "counted" if node.rows is None else f"{node.rows} rows"
+    return f"{_operator(node)}: {what} ({count})"
 
 
 @arguments.register

@@ -63,20 +63,26 @@ def _(node: StreamingGlobalLimitExec, facts: BatchFacts) -> RuntimeNode:
     """A limit over the life of a query.
 
     Which rows a limit lets through is not laid down, only how many. Where the sources know how many
-    rows they give, and all of them may pass, no row needs to be looked at. Neither is there
-    anything to look at once the limit is reached. In between, and over rows whose number nobody
-    knows, they all go through one task, as in Spark.
+    rows they give, and all of them may pass, no row needs to be looked at; if only some of them
+    come here, these are counted. Neither is there anything to look at once the limit is reached. In
+    between, and over rows whose number nobody knows, they all go through one task, as in Spark.
     """
     plan, limited = _below(node)
     below = translate(plan, facts)
-    rows, passed = _row_count(below, facts), _passed(node, facts)
-    if rows is not None and passed is not None:
+    most, passed = _row_count(below, facts), _passed(node, facts)
+    if most is not None and passed is not None:
         left = node.limit - passed
-        if rows <= left or left <= 0:
-            spec = LimitSpec(rows=(), limit=node.limit)
+        exact = not any(select.conditions for select in below.collect(Select))
+        if (exact or not facts.engine.reads_together) and (most <= left or left <= 0):
             watched = any(below.collect(ObserveEventTime))
+            unknown = not exact and (watched or left > 0)
             return PassingLimit(
-                child=below, operator=node, spec=spec, rows=rows, passes=left > 0, counted=watched
+                child=below,
+                operator=node,
+                spec=LimitSpec(rows=(), limit=node.limit),
+                rows=None if unknown else most,
+                passes=left > 0,
+                counted=watched or unknown,
             )
     columns = tuple(plain(attribute) for attribute in node.child.output)
     if limited is not None:
@@ -107,11 +113,16 @@ def _passed(node: StreamingGlobalLimitExec, facts: BatchFacts) -> int | None:
 
 
 def _row_count(node: RuntimeNode, facts: BatchFacts) -> int | None:
-    """How many rows come out of a node, exactly; None: not known beforehand."""
+    """How many rows of the sources come out of a node, but for those that a condition drops.
+
+    None: not known beforehand, or an action that runs again need not see as many.
+    """
     match node:
         case ReadSource(name=name):
             return facts.source_rows.get(name)
-        case Select(conditions=()) | ObserveEventTime() | Exchange() | CountRows():
+        case Select(conditions=conditions) if not all(c.deterministic for c in conditions):
+            return None
+        case Select() | ObserveEventTime() | Exchange() | CountRows():
             return _row_count(node.children[0], facts)
         case AsIs(operator=operator) if operator.node_name in ("Union", "Exchange"):
             return _total([_row_count(child, facts) for child in node.inputs])

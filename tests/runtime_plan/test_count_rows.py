@@ -6,10 +6,14 @@ import pytest
 
 from runtime_plan.small import TS, A, as_is, call, relation, select, source, text, tree
 from stateplan.physical.basic import UnionExec
+from stateplan.physical.stateful import StreamingGlobalLimitExec
 from stateplan.planner.model.expressions.core import lit
+from stateplan.planner.model.tree import replace
 from stateplan.runtime.plan import BatchFacts, RuntimeNode
+from stateplan.runtime.plan.nodes import PassingLimit
 from stateplan.runtime.plan.observing_nodes import CountRows, ObserveEventTime
 from stateplan.runtime.plan.passes.count_rows import count_rows, counted_by_watermarks
+from stateplan.runtime.plan.specs import LimitSpec
 
 
 def observed(child: RuntimeNode, node_id: str = "w") -> ObserveEventTime:
@@ -72,3 +76,17 @@ def test_a_source_that_is_read_twice_is_counted_twice() -> None:
     sides = (observed(source(TS), "w"), observed(source(TS), "v"))
     plan = as_is(UnionExec(inputs=(relation(TS), relation(TS)), attributes=(TS,)), *sides)
     assert counted(plan, BatchFacts()) == ["events", "events"]
+
+
+def test_a_limit_that_counts_asks_for_all_rows_of_its_source() -> None:
+    limit = PassingLimit(
+        child=select(source(A), A, where=[call(">", A, lit(0))]),
+        operator=StreamingGlobalLimitExec(child=relation(A), limit=9),
+        spec=LimitSpec(rows=(), limit=9),
+        rows=None,
+        passes=True,
+        counted=True,
+    )
+    facts = BatchFacts(source_rows={"events": 7})
+    assert counted(limit, facts) == ["events"]
+    assert counted(replace(limit, rows=7), facts) == []

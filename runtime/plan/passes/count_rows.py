@@ -1,32 +1,35 @@
-"""Counts the rows of the sources that nothing else counts.
+"""Counts the rows of the sources that nothing else counts, or whose limit asks for it.
 
     ReadSource        CountRows
                       +- ReadSource
 
 A source may know the number of its rows, and the rows that an EventTimeWatermark observes are
-counted there if nothing between it and the source drops or makes any. Idempotent.
+counted there if nothing between it and the source drops or makes any. A limit that counts what it
+lets through must know that its sources have been read to their end. Idempotent.
 """
 
 from __future__ import annotations
 
 from ..facts import BatchFacts
-from ..nodes import ReadSource, RuntimeNode, Select
+from ..nodes import PassingLimit, ReadSource, RuntimeNode, Select
 from ..observing_nodes import CountRows, ObserveEventTime
 from ..reading_nodes import ReadFiles
 
 
 def count_rows(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
     """The plan whose every source is counted."""
-    counted = {*facts.source_rows, *counted_by_watermarks(plan)}
+    known = frozenset({*facts.source_rows, *counted_by_watermarks(plan)})
 
-    def counting(node: RuntimeNode) -> RuntimeNode:
+    def counting(node: RuntimeNode, known: frozenset[str]) -> RuntimeNode:
         if isinstance(node, CountRows):
             return node
-        if isinstance(node, ReadSource) and node.name not in counted:
+        if isinstance(node, ReadSource) and node.name not in known:
             return CountRows(child=node, source=node.name)
-        return node.map_children(counting)
+        if isinstance(node, PassingLimit) and node.rows is None:
+            known = frozenset()
+        return node.map_children(lambda child: counting(child, known))
 
-    return counting(plan)
+    return counting(plan, known)
 
 
 def counted_by_watermarks(plan: RuntimeNode) -> dict[str, str]:
