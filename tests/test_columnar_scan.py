@@ -258,6 +258,12 @@ QUERIES = {
         "STREAM events WHERE x > 3 UNION ALL SELECT key, id AS n FROM STREAM others) GROUP BY key",
         "update",
     ),
+    "all rows": (
+        "SELECT count(*) AS c, sum(n) AS s, min(day) AS d, approx_count_distinct(key) AS k, "
+        "collect_list(id % 3) AS l FROM STREAM events WHERE n > -40",
+        "complete",
+    ),
+    "no rows": ("SELECT count(*) AS c, max(x) AS x FROM STREAM events WHERE n > 4000", "update"),
 }  # fmt: skip
 
 
@@ -347,6 +353,11 @@ def pairs(rows: list[PlacedRows]) -> list[tuple[Any, ...]]:
             "SELECT key, count(*) AS c FROM STREAM events GROUP BY key ORDER BY c, key",
             "complete",
             id="sorted",
+        ),
+        pytest.param(
+            "SELECT count(*) AS c, sum(n) AS s, max(x) AS x, min(key) AS k FROM STREAM events",
+            "complete",
+            id="one group",
         ),
     ],
 )

@@ -34,6 +34,7 @@ QUERIES = {
     "GROUP BY 1, 2",
     "sessions": f"SELECT session_window(ts, '2 seconds') AS w, shop, count(*) AS c {LATE} "
     "GROUP BY 1, 2",
+    "all rows": f"SELECT count(*) AS c, sum(n) AS s, max(shop) AS m {LATE} WHERE x < 6",
     "distinct": f"SELECT DISTINCT ON (shop, ts) shop, ts {LATE} WHERE x < 6",
 }
 
@@ -94,7 +95,8 @@ def results(
 
         query = stateplan.sql(
             sql,
-            sources={"events": {"schema": SCHEMA, "format": format, "path": str(root / "in")}},
+            {"events": {"schema": SCHEMA, "format": format, "path": str(root / "in")}},
+            "append" if "ts" in sql.split("FROM")[0] else "update",
             conf={"spark.sql.shuffle.partitions": "4", **conf},
         )
         query.run(
@@ -146,7 +148,8 @@ def test_either_way_is_the_same(
 
 
 @pytest.mark.parametrize(
-    ("format", "name"), [("json", "filtered windows"), ("csv", "windows"), ("json", "distinct")]
+    ("format", "name"),
+    [("json", "filtered windows"), ("csv", "windows"), ("json", "distinct"), ("csv", "all rows")],
 )
 def test_tasks_of_spark_deal_out_what_they_read(
     spark: SparkSession, tmp_path: Path, format: str, name: str, over_files: list[bool]

@@ -103,15 +103,20 @@ def as_groups(early: EarlyGroups, parts: Sequence[PlacedRows]) -> Sequence[Place
 
 
 def taken(keys: list[Any]) -> KeysOf:
-    """Keys that are known, of some rows."""
+    """Keys that are known, of some rows; none: the rows have no keys."""
+    if not keys:
+        return lambda rows: None
     return lambda rows: keys if rows is None else [key.take(rows) for key in keys]
 
 
 def _hashed(keys: list[Any] | None, count: int) -> tuple[Int32, Int64]:
     """What places some rows, given their keys; None: all lie in one place."""
-    if keys is None:
-        return np.zeros(count, np.int32), np.zeros(count, np.int64)
-    return places_and_hashes(keys, count)
+    return in_one_place(count) if keys is None else places_and_hashes(keys, count)
+
+
+def in_one_place(count: int) -> tuple[Int32, Int64]:
+    """The places and hashes of rows that have no keys."""
+    return np.zeros(count, np.int32), np.zeros(count, np.int64)
 
 
 def batch_of(columns: list[Any], count: int) -> Any:

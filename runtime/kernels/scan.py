@@ -20,7 +20,7 @@ from .expressions.evaluator import Evaluator
 from .expressions.values.vectors import decoded
 from .hashing import hashes_of, places_of
 from .parquet_files import ScanFile
-from .placed_rows import PlacedRows, batch_of, placed_by_codes, taken
+from .placed_rows import PlacedRows, batch_of, in_one_place, placed_by_codes, taken
 from .row_copies import RowCopies
 from .table_look_up import TableLookUp
 
@@ -176,6 +176,9 @@ def _scanned(
 ) -> PlacedRows | None:
     """A task's rows of a chunk, of which the keys are known; None if there are none."""
     keys, kept, count = [decoded(key) for key in keyed[0]], *keyed[1:]
+    if not keys:
+        columns = batch_of(_travelling(scan, batch, kept, keys), count)
+        return PlacedRows(*in_one_place(count), columns, file.origin) if count else None
     places = places_of(keys, count)
     if tasks > 1:
         own = np.flatnonzero(task_of(places, tasks) == task)

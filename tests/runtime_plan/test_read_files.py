@@ -114,6 +114,13 @@ def test_a_reader_of_our_own_is_asked_for_what_the_scan_needs_and_counts_its_row
     assert below_kernel(plan, replace(known, tasks=1)).endswith("counted, placed by [user#0]")
 
 
+def test_rows_without_keys_are_read_by_several_tasks_for_one() -> None:
+    plan = first_plan("SELECT count(*) AS n FROM STREAM events WHERE qty > 1", "update")
+    read = "ReadFiles events [] where isnotnull(qty#0) AND (qty#0 > 1), placed"
+    assert below_kernel(plan, facts()) == f"{read} and dealt by []"
+    assert below_kernel(plan, replace(facts(), tasks=1)) == f"{read} by []"
+
+
 @pytest.mark.parametrize(
     ("sql", "known"),
     [
@@ -126,7 +133,9 @@ def test_a_reader_of_our_own_is_asked_for_what_the_scan_needs_and_counts_its_row
             facts(),
             id="our own code does not compute the key",
         ),
-        pytest.param("SELECT count(*) AS n FROM STREAM events", facts(), id="one task reads all"),
+        pytest.param(
+            "SELECT user FROM STREAM events LIMIT 9", facts(), id="a limit needs few rows"
+        ),
         pytest.param(
             "SELECT first(country) AS c, user FROM STREAM events JOIN users USING (user) "
             "GROUP BY user",
@@ -145,7 +154,7 @@ def test_a_reader_of_our_own_is_asked_for_what_the_scan_needs_and_counts_its_row
     ],
 )
 def test_the_engine_reads_where(sql: str, known: BatchFacts) -> None:
-    plan = first_plan(sql, "update")
+    plan = first_plan(sql, "append" if "LIMIT" in sql else "update")
     after = read_files(plan, known)
     assert after is plan
     assert not list(after.collect(ReadFiles))

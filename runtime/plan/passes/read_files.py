@@ -11,8 +11,9 @@
 Where nothing stands between a kernel and the files but conditions and columns that our own Arrow
 code computes (`kernels/expressions`), an engine's scan, its exchange and the way into Python take
 longer than all the rest of a batch. Each task reads all Parquet files and keeps its own rows, which
-does not pay with many tasks, nor where reading takes long: then each part of a file is read once,
-and its rows are dealt out (kernels/dealt_rows.py). A union below the kernel, such as the sides of a
+does not pay with many tasks, nor where reading takes long, and without keys there is one task for
+all rows: then each part of a file is read once, and its rows, grouped where that leaves few, are
+dealt out (kernels/dealt_rows.py). A union below the kernel, such as the sides of a
 join, becomes one ReadFiles for each of its branches; joins with tables become look-ups
 (look_ups.py), an Expand (sliding windows, grouping sets) becomes copies. Runs before rows are
 grouped. Idempotent.
@@ -46,7 +47,7 @@ from ..nodes import (
 )
 from ..observing_nodes import CountRows, ObserveEventTime
 from ..reading_nodes import Copies, LookUp, ReadFiles, reads_files
-from ..specs import AggregateSpec, SessionSpec
+from ..specs import AggregateSpec, LimitSpec, SessionSpec
 from .expand_once import with_select
 from .keep_order import goes_by_order
 from .look_ups import looked_up, over_lowest
@@ -62,7 +63,7 @@ def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
         return plan
 
     def reading(node: RuntimeNode) -> RuntimeNode:
-        if not isinstance(node, Kernel) or node.single or node.placed or reads_files(node):
+        if not isinstance(node, Kernel) or node.placed or reads_files(node) or _is_limit(node):
             return node
         branches = _branches(node)
         if branches is None or (len(branches) > 1 and node.origin is not None):
@@ -73,11 +74,16 @@ def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
             return node
         # One task of several that there may be: the batch is a small one.
         small = facts.tasks == 1 < facts.conf.shuffle_partitions
-        long = facts.tasks > MOST_TASKS or any(one.read is not None for one in read)
-        dealt = long and not small and not facts.engine.reads_together
+        shared = facts.tasks > MOST_TASKS or any(one.read is not None for one in read)
+        dealt = (shared or node.single) and not small and not facts.engine.reads_together
         return replace(node, inputs=tuple(replace(one, dealt=dealt) for one in read))
 
     return plan.transform_up(reading)
+
+
+def _is_limit(kernel: Kernel) -> bool:
+    """Whether a kernel needs few of the rows that there are, which reading groups no further."""
+    return isinstance(kernel.spec, LimitSpec)
 
 
 def _files(kernel: Kernel, rows: Select, facts: BatchFacts) -> ReadFiles | None:
