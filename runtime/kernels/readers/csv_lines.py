@@ -36,9 +36,10 @@ class CsvBlock:
         ends = np.flatnonzero(self._letters == self._end)
         starts = np.concatenate([[0], ends[:-1] + 1])
         self.count = len(ends)
-        kept = self._records(starts, ends)
-        self._numbers = np.arange(number, number + len(ends))[kept]
-        self._starts, self._ends = starts[kept], ends[kept]
+        self._all_ends = ends
+        self._kept = np.flatnonzero(self._records(starts, ends))
+        self._first = number
+        self._starts, self._ends = starts[self._kept], ends[self._kept]
         self.rows = len(self._starts)
 
     def _records(self, starts: Any, ends: Any) -> Any:
@@ -53,7 +54,7 @@ class CsvBlock:
 
     def leave_out_first(self) -> None:
         """Leave out the first record: it is the header."""
-        self._numbers, self.rows = self._numbers[1:], self.rows - 1
+        self._kept, self.rows = self._kept[1:], self.rows - 1
         self._starts, self._ends = self._starts[1:], self._ends[1:]
 
     def text(self, row: int) -> str:
@@ -62,7 +63,7 @@ class CsvBlock:
 
     def number(self, row: int) -> int:
         """Which line of the file a record is, from 1."""
-        return int(self._numbers[row])
+        return self._first + int(self._kept[row])
 
     @staticmethod
     def separator(options: CsvOptions) -> str:
@@ -78,78 +79,87 @@ class CsvBlock:
         """
         options = self._options
         letters, starts, ends = self._letters, self._starts, self._ends
+        if len(options.sep) > 1 and _STANDS_FOR_SEPARATOR.encode() in self._data:
+            return np.zeros(self.rows, np.bool_)
         clean = ends - starts <= _LONGEST
-        if len(options.sep) > 1:
-            if _STANDS_FOR_SEPARATOR.encode() in self._data:
-                return np.zeros(self.rows, np.bool_)
-            separators = _found(self._data, options.sep.encode())
-        else:
-            separators = np.flatnonzero(letters == ord(options.sep))
-        if options.quote != "\0" and (letters == ord(options.quote)).any():
-            separators = self._check_quotes(clean, separators, pruned=pruned)
-        counts = np.searchsorted(separators, ends) - np.searchsorted(separators, starts)
-        clean &= counts == values - 1
-        odd = [ends_line for ends_line in (10, 13) if ends_line != self._end]
-        self._leave_out(clean, *(np.flatnonzero(letters == letter) for letter in odd))
-        if _BOM in self._data:
-            self._leave_out(clean, _found(self._data, _BOM))
+        clean &= self._divided(values, pruned=pruned)[self._kept]
+        odd = [letter for letter in (b"\n", b"\r") if letter[0] != self._end]
+        for word in (*odd, _BOM):
+            clean &= ~self._lines_with(_found(self._data, word))[self._kept]
         if options.empty_value != options.null_value and (options.leading or options.trailing):
             clean &= letters[ends - 1] > 32  # a blank value at a line's end is not null
         if options.trailing and not options.leading:
             clean &= letters[starts] > 32
         return clean
 
-    def _leave_out(self, clean: Any, *found: Any) -> None:
-        """Lines with a letter at one of some places are not clean."""
-        for places in found:
-            if len(places):
-                lines = np.searchsorted(self._starts, places, side="right") - 1
-                clean[lines[lines >= 0]] = False
+    def _lines_with(self, places: Any) -> Any:
+        """Which of all lines have a letter at one of some places."""
+        found = np.zeros(self.count, np.bool_)
+        found[np.searchsorted(self._all_ends, places)] = True
+        return found
 
-    def _check_quotes(self, clean: Any, separators: Any, *, pruned: bool) -> Any:
-        """Leave lines with odd quotes out; the separators that stand in no quotes."""
+    def _divided(self, values: int, *, pruned: bool) -> Any:
+        """Which of all lines have so many values, and none of its quotes is odd."""
         options, letters = self._options, self._letters
-        quotes = np.flatnonzero(letters == ord(options.quote))
-        lines = np.searchsorted(self._starts, quotes, side="right") - 1
-        quotes, lines = quotes[lines >= 0], lines[lines >= 0]
-        within = quotes < self._ends[lines] if len(lines) else np.empty(0, np.bool_)
-        quotes, lines = quotes[within], lines[within]
-        if not len(quotes):
-            return separators
-        first = np.searchsorted(quotes, self._starts)
-        opens = (np.arange(len(quotes)) - first[lines]) % 2 == 0
-        sep = ord(self.separator(options)) if len(options.sep) == 1 else None
-        if sep is None or options.leading or options.trailing:
-            clean[lines] = False
-            return separators
-        starts_value = (quotes == self._starts[lines]) | (letters[quotes - 1] == sep)
-        following = letters[quotes + 1]
-        ends_value = (quotes + 1 == self._ends[lines]) | (following == sep)
-        clean[lines[np.where(opens, ~starts_value, ~ends_value)]] = False
-        last = np.searchsorted(quotes, self._ends)
-        clean[(last - first) % 2 == 1] = False
+        separator = self.separator(options).encode()
+        if len(options.sep) > 1:
+            same_length = separator.ljust(len(options.sep.encode()), b"\0")
+            letters = np.frombuffer(self._data.replace(options.sep.encode(), same_length), np.uint8)
+        marked = (letters == separator[0]) | (letters == self._end)
+        quote = None if options.quote == "\0" else options.quote.encode()
+        if quote is not None and quote in self._data:
+            marked |= letters == quote[0]
+        else:
+            quote = None
+        marks = np.flatnonzero(marked)
+        kinds = letters[marks]
+        line_ends = np.flatnonzero(kinds == self._end)
+        divides = kinds == separator[0]
+        if quote is None:
+            return _count(divides, line_ends) == values - 1
+        quotes = kinds == quote[0]
+        within = np.cumsum(quotes, dtype=np.uint8) & 1  # in quotes, an opening one among them
+        open_at_end = within[line_ends]
+        if open_at_end.any():  # the next line begins anew
+            before = np.concatenate([np.zeros(1, np.uint8), open_at_end[:-1]])
+            within ^= np.repeat(before, np.diff(line_ends, prepend=-1))
+            open_at_end = within[line_ends]
+        divided = _count(divides & (within == 0), line_ends) == values - 1
+        divided &= open_at_end == 0
+        odd = self._odd_quotes(marks[quotes], within[quotes] == 1, pruned=pruned)
+        return divided & ~self._lines_with(odd) & ~self._with_escapes(quotes, line_ends)
+
+    def _odd_quotes(self, quotes: Any, opens: Any, *, pruned: bool) -> Any:
+        """The places of quotes, of all quotes, that Arrow takes otherwise than Spark."""
+        options, letters = self._options, self._letters
+        if len(options.sep) > 1 or options.leading or options.trailing:
+            return quotes
+        edges = (ord(options.sep), self._end)
+        # The last letter is a line's end, which what stands before the first one would be.
+        beside = np.where(opens, letters[quotes - 1], letters[quotes + 1])
+        odd = (beside != edges[0]) & (beside != edges[1])
         odd_empty = options.escape == "\0" or (pruned and options.escape == options.quote)
         if odd_empty or options.empty_value != options.null_value:
-            clean[lines[opens & (following == ord(options.quote))]] = False
-        quoted = np.zeros(self.rows, np.bool_)
-        quoted[lines] = True
+            odd |= opens & (letters[quotes + 1] == ord(options.quote))
+        return quotes[odd]
+
+    def _with_escapes(self, quotes: Any, line_ends: Any) -> Any:
+        """Which of all lines have both quotes and letters that escape them."""
+        options = self._options
+        found = np.zeros(self.count, np.bool_)
         for escape in {options.escape, options.escape_escape} - {options.quote}:
-            marks = np.flatnonzero(letters == ord(escape))
-            found = np.searchsorted(self._starts, marks, side="right") - 1
-            found = found[found >= 0]
-            clean[found[quoted[found]]] = False
-        inside = np.searchsorted(quotes, separators)
-        line = np.searchsorted(self._starts, separators, side="right") - 1
-        return separators[(inside - first[np.maximum(line, 0)]) % 2 == 0]
+            places = _found(self._data, escape.encode())
+            if len(places):
+                found |= self._lines_with(places) & (_count(quotes, line_ends) > 0)
+        return found
 
     def bytes_of(self, clean: Any) -> bytes:
         """The lines of records, as Arrow's reader is given them."""
         letters = self._letters
-        whole = bool(clean.all()) and int((self._ends - self._starts).sum()) + self.rows == len(
-            letters
-        )
-        if whole and self._end == _NEW_LINE:
-            data = self._data
+        start, end = int(self._starts[0]), int(self._ends[-1]) + 1
+        whole = bool(clean.all()) and int((self._ends - self._starts).sum()) + self.rows
+        if whole == end - start and self._end == _NEW_LINE:
+            data = self._data[start:end]
         else:
             edges = np.zeros(len(letters) + 1, np.int8)
             edges[self._starts[clean]] += 1
@@ -163,13 +173,19 @@ class CsvBlock:
         return data
 
 
+def _count(marks: Any, line_ends: Any) -> Any:
+    """How many of some marks each line has, given which of them end a line."""
+    return np.diff(np.cumsum(marks, dtype=np.int32)[line_ends], prepend=0)
+
+
 def _found(data: bytes, word: bytes) -> Any:
-    """The places of a word, none of which overlap."""
-    found, at = [], data.find(word)
-    while at >= 0:
-        found.append(at)
-        at = data.find(word, at + len(word))
-    return np.array(found, np.int64)
+    """The places where a word begins."""
+    if word not in data:
+        return np.empty(0, np.int64)
+    letters = np.frombuffer(data, np.uint8)
+    if len(word) == 1:
+        return np.flatnonzero(letters == word[0])
+    return np.array([match.start() for match in re.finditer(re.escape(word), data)], np.int64)
 
 
 def _as_utf8(data: bytes) -> bytes:
