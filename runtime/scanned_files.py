@@ -13,8 +13,8 @@ from .sources import Source
 from .sources.parquet import ENABLED, FileBatch, files_of
 from .sources.tables import Table
 
-_OF_FILES = (NOT_EXACT, "MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE")
-"""The conditions under which our own readers give up a file."""
+_OF_LINES = ("MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE")
+"""The conditions under which our own readers of lines give up a file."""
 Range = tuple[str, Source, Offset | None, Offset | None]
 
 
@@ -55,9 +55,9 @@ class ScannedFiles:
         return found
 
     def give_up(self, error: BaseException) -> bool:
-        """Leave files to the engine's readers, where ours do not know what these make of one.
+        """Leave files to the engine, where our code does not know what it makes of their values.
 
-        What is malformed they may say in their own words, too.
+        What is malformed it may say in its own words, too.
 
         Args:
             error: why a batch failed.
@@ -65,16 +65,14 @@ class ScannedFiles:
         Returns:
             Whether the batch may run now.
         """
-        own = [
-            name
-            for name, scanned in self._scanned.items()
-            if scanned and self._readers[name].format != "parquet" and not self._readers[name].here
-        ]
+        own = [n for n, scanned in self._scanned.items() if scanned and not self._readers[n].here]
         condition = innermost(error)[0] if own else None
-        if condition is None or not condition.startswith(_OF_FILES):
+        if condition is None or not condition.startswith((NOT_EXACT, *_OF_LINES)):
             return False
+        if not condition.startswith(NOT_EXACT):
+            own = [name for name in own if self._readers[name].format != "parquet"]
         self._scanned |= dict.fromkeys(own, False)
-        return True
+        return bool(own)
 
     def _scans(self, name: str) -> bool:
         if name not in self._scanned:

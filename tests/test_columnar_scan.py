@@ -263,7 +263,8 @@ QUERIES = {
         "collect_list(id % 3) AS l FROM STREAM events WHERE n > -40",
         "complete",
     ),
-    "no rows": ("SELECT count(*) AS c, max(x) AS x FROM STREAM events WHERE n > 4000", "update"),
+    "no rows": ("SELECT collect_list(id) AS i, max(x) AS x FROM STREAM events WHERE n > 4000",
+                "update"),
 }  # fmt: skip
 
 
@@ -355,7 +356,8 @@ def pairs(rows: list[PlacedRows]) -> list[tuple[Any, ...]]:
             id="sorted",
         ),
         pytest.param(
-            "SELECT count(*) AS c, sum(n) AS s, max(x) AS x, min(key) AS k FROM STREAM events",
+            "SELECT count(*) AS c, sum(n) AS s, sort_array(collect_set(id % 9)) AS k "
+            "FROM STREAM events",
             "complete",
             id="one group",
         ),
@@ -398,6 +400,31 @@ def test_what_needs_spark_goes_through_it(
     plain = "SELECT key, count(*) AS c FROM STREAM events GROUP BY 1"
     options = {"mergeSchema": "true"}
     assert list(Job(spark, tmp_path / "b", plain, "update", options=options).step(steps[0], {}))
+
+
+def test_spark_computes_what_our_own_code_does_not_know(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scanned: list[int] = []
+    run = Batch.run_kernel_over_files
+
+    def noted(self: Batch, *args: Any, **kwargs: Any) -> DataFrame:
+        scanned.append(self.context.batch_id)
+        return run(self, *args, **kwargs)
+
+    monkeypatch.setattr(Batch, "run_kernel_over_files", noted)
+    files = []
+    # Java reads the digits of all scripts.
+    for number, texts in enumerate((["1.5", "2"], ["3", "٤"], ["5"])):
+        files.append(tmp_path / f"{number}.parquet")
+        pq.write_table(pa.table({"key": texts, "id": [1] * len(texts)}), files[-1])
+    sql = "SELECT id, sum(CAST(key AS DECIMAL(9, 1))) AS s FROM STREAM events GROUP BY 1"
+    found = []
+    for way in ("true", "false"):
+        job = Job(spark, tmp_path / way, sql, "update", options={"maxFilesPerTrigger": "1"})
+        found.append(list(job.step(files, {ENABLED: way})))
+    assert found[0] == found[1]
+    assert scanned == [0, 1]  # none after that
 
 
 def test_a_file_damaged_behind_its_footer_is_named(

@@ -115,8 +115,9 @@ def test_a_reader_of_our_own_is_asked_for_what_the_scan_needs_and_counts_its_row
 
 
 def test_rows_without_keys_are_read_by_several_tasks_for_one() -> None:
-    plan = first_plan("SELECT count(*) AS n FROM STREAM events WHERE qty > 1", "update")
-    read = "ReadFiles events [] where isnotnull(qty#0) AND (qty#0 > 1), placed"
+    plan = first_plan("SELECT collect_set(user) AS n FROM STREAM events WHERE qty > 1", "update")
+    made = "if (isnotnull(user#0)) array(user#0) else [] AS buf#1"
+    read = f"ReadFiles events [{made}] where isnotnull(qty#2) AND (qty#2 > 1), placed"
     assert below_kernel(plan, facts()) == f"{read} and dealt by []"
     assert below_kernel(plan, replace(facts(), tasks=1)) == f"{read} by []"
 

@@ -21,6 +21,8 @@ grouped. Idempotent.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....physical.basic import UnionExec
 from ....planner.model.expressions.core import (
     Alias,
@@ -63,14 +65,16 @@ def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
         return plan
 
     def reading(node: RuntimeNode) -> RuntimeNode:
-        if not isinstance(node, Kernel) or node.placed or reads_files(node) or _is_limit(node):
+        if not isinstance(node, Kernel) or node.placed or reads_files(node):
             return node
+        if isinstance(node.spec, LimitSpec):
+            return node  # needs few of the rows
         branches = _branches(node)
         if branches is None or (len(branches) > 1 and node.origin is not None):
             return node
         files = [_files(node, rows, facts) for rows in branches]
         read = [one for one in files if one is not None]
-        if len(read) < len(files):
+        if len(read) < len(files) or _is_engines(node, read, facts):
             return node
         # One task of several that there may be: the batch is a small one.
         small = facts.tasks == 1 < facts.conf.shuffle_partitions
@@ -81,9 +85,12 @@ def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
     return plan.transform_up(reading)
 
 
-def _is_limit(kernel: Kernel) -> bool:
-    """Whether a kernel needs few of the rows that there are, which reading groups no further."""
-    return isinstance(kernel.spec, LimitSpec)
+def _is_engines(kernel: Kernel, read: Sequence[ReadFiles], facts: BatchFacts) -> bool:
+    """Whether an engine brings all rows of Parquet files down to one row sooner than our code."""
+    if not (kernel.single and facts.engine.groups_first and isinstance(kernel.spec, AggregateSpec)):
+        return False
+    few = all(_is_atomic(one.forms) for one in kernel.spec.functions)
+    return few and all(one.read is None for one in read)
 
 
 def _files(kernel: Kernel, rows: Select, facts: BatchFacts) -> ReadFiles | None:
@@ -106,7 +113,7 @@ def _files(kernel: Kernel, rows: Select, facts: BatchFacts) -> ReadFiles | None:
         hashed=read.columns[count:],
         origins=kernel.origin is not None,
     )
-    return found if _readable(found, facts) and _computable(found, facts) else None
+    return found if _readable(found, facts) and _computable(found) else None
 
 
 def _read(rows: Select, *, in_order: bool) -> ReadFiles | None:
@@ -156,12 +163,13 @@ def _sees_order(kernel: Kernel) -> bool:
 
 def _counts_alike(forms: AggregateForms) -> bool:
     """Whether each buffer is one exact value that is merged by itself: a sum, a least value."""
-    values = all(
-        isinstance(buffer.data_type, AtomicType)
-        and not isinstance(buffer.data_type, DoubleType | FloatType)
-        for buffer in forms.buffers
-    )
-    return values and forms.start is None and all(len(m.buffers) == 1 for m in forms.merges)
+    exact = not any(isinstance(b.data_type, DoubleType | FloatType) for b in forms.buffers)
+    return exact and _is_atomic(forms) and all(len(m.buffers) == 1 for m in forms.merges)
+
+
+def _is_atomic(forms: AggregateForms) -> bool:
+    """Whether each buffer is one value, and none is made of all values of a batch."""
+    return forms.start is None and all(isinstance(b.data_type, AtomicType) for b in forms.buffers)
 
 
 def _read_source(rows: Select) -> ReadFiles | None:
@@ -262,8 +270,5 @@ def _known(name: str, columns: Columns, facts: BatchFacts) -> bool:
     return types is not None and all(types.get(a.name) == a.data_type for a in columns)
 
 
-def _computable(files: ReadFiles, facts: BatchFacts) -> bool:
-    return all(
-        program is not None and (facts.engine.exactness is not None or not program.refuses_values)
-        for program in (compile_program(*stage) for stage in files.stages)
-    )
+def _computable(files: ReadFiles) -> bool:
+    return all(compile_program(*stage) is not None for stage in files.stages)
