@@ -361,6 +361,30 @@ def pairs(rows: list[PlacedRows]) -> list[tuple[Any, ...]]:
             "complete",
             id="one group",
         ),
+        pytest.param(
+            f"SELECT window(ts, '12 seconds', '4 seconds') AS w, key, id % 7 AS m, count(*) AS c, "
+            f"sum(n) AS s, max(x) AS x, min(day) AS d {LATE} WHERE n > -45 GROUP BY 1, 2, 3",
+            "append",
+            id="sliding windows",
+        ),
+        pytest.param(
+            f"SELECT window(ts, '10 seconds', '4 seconds') AS w, key, count(n) AS c {LATE} "
+            "GROUP BY 1, 2",
+            "append",
+            id="sliding windows of other lengths",
+        ),
+        pytest.param(
+            "SELECT upper(key) AS k, id % 3 AS m, day, count(*) AS c, sum(n) AS s, max(x) AS x "
+            "FROM STREAM events GROUP BY CUBE(upper(key), id % 3, day)",
+            "update",
+            id="cube",
+        ),
+        pytest.param(
+            "SELECT key, count(*) AS c, max(upper(key)) AS k FROM STREAM events GROUP BY "
+            "GROUPING SETS ((key), ()) HAVING count(*) > 3",
+            "complete",
+            id="grouping sets of what is aggregated",
+        ),
     ],
 )
 def test_many_rows_of_few_keys(spark: SparkSession, tmp_path: Path, sql: str, mode: str) -> None:
@@ -374,7 +398,7 @@ def test_many_rows_of_few_keys(spark: SparkSession, tmp_path: Path, sql: str, mo
         job = Job(spark, tmp_path / way, sql, mode)
         found.append([batch for file in files for batch in job.step([file], {ENABLED: way})])
     assert found[0] == found[1]
-    assert len(found[0]) == 2
+    assert any(emitted for emitted, *_ in found[0])
 
 
 @pytest.mark.parametrize("name", ["window", "sliding sums", "deduplicate"])

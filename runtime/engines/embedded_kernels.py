@@ -11,7 +11,7 @@ from typing import Any
 from ..kernels.early_groups import EarlyGroups
 from ..kernels.kernel import Input
 from ..kernels.parquet_files import ScanFile
-from ..kernels.placed_rows import KeysOf, PlacedRows, placed, taken
+from ..kernels.placed_rows import KeysOf, PlacedRows, placed
 from ..kernels.reports import TaskReport
 from ..kernels.row_order import in_chunks
 from ..kernels.scan import Chunk, Scan, SeenTimes, scan_part
@@ -57,7 +57,9 @@ class ArrivedRows:
         for batch in batches if self._early is None else in_chunks(batches):
             if not batch.num_rows:
                 continue
-            self._keep(self._dealt(list(batch.columns), batch.num_rows, self._keys_in(batch)))
+            keys = self._keys_in(batch)
+            rows = placed(self._early, list(batch.columns), batch.num_rows, keys, origin=0)
+            self._keep(self._by_task(rows))
 
     def scan(self, scans: Sequence[Scan]) -> None:
         """Read files, several parts at a time."""
@@ -71,7 +73,7 @@ class ArrivedRows:
 
         def read(unit: tuple[int, ScanFile, Any]) -> list[tuple[int, Dealt, SeenTimes]]:
             number, file, part = unit
-            chunks = scan_part(scans[number], file, part, grouped=self._early is not None)
+            chunks = scan_part(scans[number], file, part, self._early)
             return [(number, self._scanned(chunk), chunk.seen) for chunk in chunks]
 
         with ThreadPoolExecutor(cpu_count() or 1) as pool:
@@ -81,7 +83,7 @@ class ArrivedRows:
                     self._keep(parts)
 
     def _scanned(self, chunk: Chunk) -> Dealt:
-        return self._dealt(chunk.columns, chunk.count, taken(chunk.keys), chunk.origin)
+        return self._by_task(chunk.placed(self._early) if chunk.count else None)
 
     def _keys_in(self, batch: Any) -> KeysOf:
         def keys(rows: Any) -> list[Any] | None:
@@ -91,12 +93,9 @@ class ArrivedRows:
 
         return keys
 
-    def _dealt(self, columns: list[Any], count: int, keys: KeysOf, origin: int = 0) -> Dealt:
-        """Rows by task: placed by the hash of their keys, or all in one place."""
-        if not count:
-            return [[] for _ in range(self._spec.tasks)]
-        rows = placed(self._early, columns, count, keys, origin)
-        return list(rows.by_task(self._spec.tasks))
+    def _by_task(self, rows: PlacedRows | None) -> Dealt:
+        tasks = self._spec.tasks
+        return [[] for _ in range(tasks)] if rows is None else list(rows.by_task(tasks))
 
     def _keep(self, parts: Dealt) -> None:
         for task, own in enumerate(parts):

@@ -19,7 +19,7 @@ from ..state.rows import columns_of
 from .early_groups import EarlyGroups
 from .hashing import places_of
 from .parquet_files import ScanFile
-from .placed_rows import PlacedRows, placed, taken
+from .placed_rows import PlacedRows
 from .scan import Chunk, Scan, SeenTimes, scan_part
 
 TO, SCAN, NUMBER, ROWS, SEEN = "to", "scan", "number", "rows", "seen"
@@ -76,7 +76,7 @@ class Dealing:
             for unit in batch.column(0).to_pylist():
                 number, file, part = self.units[unit]
                 scan = self.scans[number]
-                chunks = scan_part(scan, file, part, grouped=self.early is not None)
+                chunks = scan_part(scan, file, part, self.early)
                 for place, chunk in enumerate(chunks):
                     yield self._dealt(number, unit * _CHUNKS + place, chunk)
 
@@ -85,9 +85,7 @@ class Dealing:
         tasks = len(self.to)
         dealt: list[list[PlacedRows]] = [[] for _ in range(tasks)]
         if chunk.count:
-            keys = taken(chunk.keys)
-            rows = placed(self.early, chunk.columns, chunk.count, keys, chunk.origin)
-            dealt = list(rows.by_task(tasks))
+            dealt = list(chunk.placed(self.early).by_task(tasks))
         found = [(self.to[task], _packed(rows)) for task, own in enumerate(dealt) for rows in own]
         found = found or [(self.to[0], None)]
         seen = [json.dumps(asdict(chunk.seen)), *[None] * (len(found) - 1)]

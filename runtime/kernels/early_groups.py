@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..state.rows import Int64
+from ..state.rows import Int64, columns_of
+from ..state.sorting import stable_order
 from .aggregate import AggregateKernel
 from .expressions.values.vectors import is_encoded
 from .kernel import Kernel
@@ -56,9 +58,9 @@ class EarlyGroups:
         """The kernel that takes groups."""
         return replace(self.kernel, rows=None)
 
-    def codes(self, columns: Sequence[Any], count: int) -> KeyCodes | None:
-        """Numbers of the rows' keys; None where these are many."""
-        return key_codes(columns[: self.width], count)
+    def codes(self, columns: Sequence[Any], count: int, *, looked: bool = True) -> KeyCodes | None:
+        """Numbers of the rows' keys; None where these are many; see `key_codes`."""
+        return key_codes(columns[: self.width], count, looked=looked)
 
     def group(self, columns: Sequence[Any], count: int, coded: KeyCodes) -> list[Any]:
         """The columns of the groups of some rows, in the order of their numbers.
@@ -66,16 +68,32 @@ class EarlyGroups:
         Raises:
             KernelError: a partial result does not fit its type.
         """
-        order = np.argsort(coded.codes, kind="stable")
-        codes = coded.codes[order]
-        heads = np.ones(count, np.bool_)
+        order = coded.order
+        values = _at(columns[self.width :], order)
+        sizes = np.ones(count, np.int64)
+        return self._folded(columns, self._buffers(values, count), sizes, coded)
+
+    def merge(self, columns: Sequence[Any], count: int, coded: KeyCodes) -> list[Any]:
+        """The columns of the groups of some groups, in the order of their numbers.
+
+        Raises:
+            KernelError: as `group`.
+        """
+        order = coded.order
+        *buffers, sizes = columns[self.width :]
+        rows = columns_of(_at(buffers, order), self.kernel.buffers.travelling, count)
+        return self._folded(columns, rows, sizes.to_numpy()[order], coded)
+
+    def _folded(
+        self, columns: Sequence[Any], rows: Any, sizes: Int64, coded: KeyCodes
+    ) -> list[Any]:
+        """Groups of buffers, and of how many rows they are, which lie in the order of numbers."""
+        codes = coded.codes[coded.order]
+        heads = np.ones(len(codes), np.bool_)
         heads[1:] = codes[1:] != codes[:-1]
-        starts = np.flatnonzero(heads)
-        positions, first = pa.array(order), pa.array(coded.first)
-        rows = self._buffers([column.take(positions) for column in columns[self.width :]], count)
         folded = self.kernel.buffers.collected(rows, heads)
-        keys = [column.take(first) for column in columns[: self.width]]
-        sizes = np.diff(np.append(starts, count))
+        keys = _at(columns[: self.width], coded.first)
+        sizes = np.add.reduceat(sizes, np.flatnonzero(heads))
         return [*keys, *folded.columns, pa.array(sizes)]
 
     def singles(self, columns: Sequence[Any], count: int) -> list[Any]:
@@ -105,32 +123,54 @@ class KeyCodes:
     codes: npt.NDArray[Any]
     first: Int64
 
+    @cached_property
+    def order(self) -> Int64:
+        """The positions that bring rows of one number together, as they came."""
+        if self.codes.dtype == np.uint16:
+            return np.argsort(self.codes, kind="stable")  # by radix
+        return stable_order(self.codes.astype(np.int64))
+
     @property
     def are_few(self) -> bool:
         """Whether grouping the rows pays."""
-        # numpy sorts 16-bit numbers by radix.
         return _SHRINK * len(self.first) <= len(self.codes) and self.codes.dtype == np.uint16
 
 
-def key_codes(columns: Sequence[Any], count: int) -> KeyCodes | None:
-    """Numbers of keys, given by their columns; None where it is not worth while to have them."""
+def key_codes(columns: Sequence[Any], count: int, *, looked: bool = True) -> KeyCodes | None:
+    """Numbers of keys, given by their columns; None where it is not worth while to have them.
+
+    Args:
+        columns: the keys'.
+        count: how many rows there are.
+        looked: whether to have a look at the first ones, which may say that keys do not repeat.
+    """
     if count < _LEAST or any(pa.types.is_nested(column.type) for column in columns):
         return None
-    if not _seem_repeated(columns):
+    if looked and not _seem_repeated(columns):
         return None
     codes, space = _codes(columns, count)
     if space > _MOST_CODES:
         return None
-    present = np.zeros(space, np.bool_)
-    present[codes] = True
-    number = int(np.count_nonzero(present))
+    dense, number = _dense(codes, space)
     if _REPEATED * number > count:
         return None
-    kind = np.uint16 if number <= 1 << 16 else np.int32
-    dense = (np.cumsum(present) - 1).astype(kind)[codes]
     first = np.empty(number, np.int64)
     first[dense[::-1]] = np.arange(count - 1, -1, -1)  # of several the last one stays
     return KeyCodes(dense, first)
+
+
+def _at(columns: Sequence[Any], places: Int64) -> list[Any]:
+    positions = pa.array(places)
+    return [column.take(positions) for column in columns]
+
+
+def _dense(codes: Codes, space: int) -> tuple[npt.NDArray[Any], int]:
+    """The same numbers without gaps, and how many there are."""
+    present = np.zeros(space, np.bool_)
+    present[codes] = True
+    number = int(np.count_nonzero(present))
+    kind = np.uint16 if number <= 1 << 16 else np.int32
+    return (np.cumsum(present) - 1).astype(kind)[codes], number
 
 
 def encoded_where_repeated(column: Any) -> Any:
@@ -152,8 +192,11 @@ def _codes(columns: Sequence[Any], count: int) -> tuple[Codes, int]:
     codes, space = np.zeros(count, np.int64), 1
     for column in columns:
         coded = column if is_encoded(column) else column.dictionary_encode(null_encoding="encode")
+        if space * len(coded.dictionary) > _MOST_CODES:
+            codes, space = _dense(codes, space)
         space *= len(coded.dictionary)
         if space > _MOST_CODES:
             break
-        codes = codes * len(coded.dictionary) + coded.indices.to_numpy()
+        codes = codes.astype(np.int64, copy=False) * len(coded.dictionary)
+        codes += coded.indices.to_numpy()
     return codes, space

@@ -82,13 +82,35 @@ def placed_by_codes(
     early: EarlyGroups, coded: KeyCodes, columns: list[Any], keys: KeysOf, origin: int
 ) -> PlacedRows:
     """Rows whose keys have numbers: each key is hashed once, and few of them are grouped."""
-    first, count = len(coded.first), len(coded.codes)
-    places, hashes = _hashed(keys(pa.array(coded.first)), first)
+    count = len(coded.codes)
     if coded.are_few:
-        groups = batch_of(early.group(columns, count, coded), first)
-        return PlacedRows(places, hashes, groups, origin, grouped=True)
+        return _grouped(early.group(columns, count, coded), coded, keys, origin)
+    places, hashes = _hashed(keys(pa.array(coded.first)), len(coded.first))
     rows = batch_of(columns, count)
     return PlacedRows(places[coded.codes], hashes[coded.codes], rows, origin)
+
+
+def placed_groups(
+    early: EarlyGroups, columns: list[Any], count: int, keys: KeysOf, origin: int
+) -> PlacedRows:
+    """Groups of rows by the hash of their keys; those of one key are merged, if they are many.
+
+    Raises:
+        KernelError: a partial result does not fit its type.
+    """
+    # Copies of one group come one after the other, so a look at the first ones says nothing.
+    coded = early.codes(columns, count, looked=False)
+    if coded is None:
+        places, hashes = _hashed(keys(None), count)
+        return PlacedRows(places, hashes, batch_of(columns, count), origin, grouped=True)
+    return _grouped(early.merge(columns, count, coded), coded, keys, origin)
+
+
+def _grouped(columns: list[Any], coded: KeyCodes, keys: KeysOf, origin: int) -> PlacedRows:
+    """Groups in the order of their keys' numbers."""
+    groups = len(coded.first)
+    places, hashes = _hashed(keys(pa.array(coded.first)), groups)
+    return PlacedRows(places, hashes, batch_of(columns, groups), origin, grouped=True)
 
 
 def as_groups(early: EarlyGroups, parts: Sequence[PlacedRows]) -> Sequence[PlacedRows]:

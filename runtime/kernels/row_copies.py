@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -38,12 +38,19 @@ class RowCopies:
             KernelError: a value cannot be computed.
         """
         for batch in batches:
-            values, passed = self.rows.select(batch, encoded=True)
-            count = batch.num_rows if passed is None else passed.true_count
-            copies = [[values[place] for place in places] for places in self.copies]
-            if self.order == "apart":
-                yield from (passing(columns, count) for columns in copies)
-                continue
-            by_copy = (joined(parts) for parts in zip(*copies, strict=True))
-            columns = row_by_row(copies) if self.order == "rows" else by_copy
-            yield passing(list(columns), count * len(copies))
+            yield from self.of_rows(*self.made(batch))
+
+    def made(self, batch: Any) -> tuple[list[Any], int]:
+        """What copies consist of, of the rows of a batch that fulfil the conditions; how many."""
+        values, passed = self.rows.select(batch, encoded=True)
+        return values, batch.num_rows if passed is None else passed.true_count
+
+    def of_rows(self, values: Sequence[Any], count: int) -> Iterator[Any]:
+        """The copies of rows: one batch or several."""
+        copies = [[values[place] for place in places] for places in self.copies]
+        if self.order == "apart":
+            yield from (passing(columns, count) for columns in copies)
+            return
+        by_copy = (joined(parts) for parts in zip(*copies, strict=True))
+        columns = row_by_row(copies) if self.order == "rows" else by_copy
+        yield passing(list(columns), count * len(copies))

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..state.rows import concat
+from .expressions.values.vectors import joined
 from .parquet_files import CHUNK
 
 
@@ -18,7 +19,7 @@ def row_by_row(results: Sequence[Sequence[Any]]) -> Sequence[Any]:
         return results[0]
     rows = len(results[0][0])
     order = pa.array(np.arange(len(results) * rows).reshape(len(results), rows).T.ravel())
-    return [pa.concat_arrays(parts).take(order) for parts in zip(*results, strict=True)]
+    return [joined(parts).take(order) for parts in zip(*results, strict=True)]
 
 
 def in_chunks(batches: Iterable[Any]) -> Iterator[Any]:

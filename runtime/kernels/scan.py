@@ -18,9 +18,18 @@ from ..state.version import task_of
 from .early_groups import EarlyGroups, encoded_where_repeated
 from .expressions.evaluator import Evaluator
 from .expressions.values.vectors import decoded
+from .grouped_copies import GroupedCopies, Groups
 from .hashing import hashes_of, places_of
 from .parquet_files import ScanFile
-from .placed_rows import PlacedRows, batch_of, in_one_place, placed_by_codes, taken
+from .placed_rows import (
+    PlacedRows,
+    batch_of,
+    in_one_place,
+    placed,
+    placed_by_codes,
+    placed_groups,
+    taken,
+)
 from .row_copies import RowCopies
 from .table_look_up import TableLookUp
 
@@ -74,18 +83,23 @@ class Scan:
         seen = SeenTimes(rows=batch.num_rows if self.counted else 0)
         return seen if self.time is None else seen.with_times(self.time.evaluate(batch)[0])
 
-    def made(self, batch: Any, *, encoded: bool) -> Iterator[Any]:
-        """What the steps make of rows of a file, some at a time.
+    def made(self, batch: Any, early: EarlyGroups | None) -> Iterator[Any]:
+        """What the steps make of rows of a file, some at a time: batches, or `Groups` of rows.
 
         Args:
             batch: the rows.
-            encoded: whether strings that repeat are to be encoded where keys may be made of them.
+            early: what groups rows as they are read, where that leaves few.
         """
         first = self.steps[0].rows if self.steps else self.keys
-        batches = iter([_with_words(first, batch) if encoded else batch])
-        for step in self.steps:
+        # Keys may be made of strings that repeat.
+        batches = iter([batch if early is None else _with_words(first, batch)])
+        for step in self.steps[:-1]:
             batches = step.over(batches)
-        return batches
+        if not self.steps:
+            return batches
+        last = self.steps[-1]
+        grouping = GroupedCopies.of(last, self.keys, self.columns, self.places, early)
+        return last.over(batches) if grouping is None else grouping.over(batches)
 
 
 @dataclass(frozen=True)
@@ -154,15 +168,22 @@ def scan_rows(
     for number, (file, batch) in enumerate(batches):
         if number % tasks == task:
             seen = seen.with_seen(scan.seen(batch))
-        for rows in scan.made(batch, encoded=early is not None):
+        for rows in scan.made(batch, early):
+            if isinstance(rows, Groups):
+                assert early is not None
+                keyed = taken(rows.keys)
+                groups = placed_groups(early, rows.columns, rows.count, keyed, file.origin)
+                found.append(groups.of_task(tasks, task))
+                continue
             keys, kept = scan.keys.select(rows, encoded=True)
             count = rows.num_rows if kept is None else kept.true_count
             if early is not None:
                 columns = _travelling(scan, rows, kept, keys)
                 coded = early.codes(columns, count)
                 if coded is not None:
-                    placed = placed_by_codes(early, coded, columns, taken(keys), file.origin)
-                    found.append(placed.of_task(tasks, task))
+                    own_keys = taken(keys)
+                    rows_by_code = placed_by_codes(early, coded, columns, own_keys, file.origin)
+                    found.append(rows_by_code.of_task(tasks, task))
                     continue
                 early = None if count else early  # nor will it pay in the next chunk
             own = _scanned(scan, file, rows, (keys, kept, count), tasks, task)
@@ -218,6 +239,7 @@ class Chunk:
         count: how many rows they are.
         seen: the event times that were observed.
         origin: see `ScannedRows`.
+        grouped: whether the rows are groups of rows already.
     """
 
     keys: list[Any]
@@ -225,24 +247,39 @@ class Chunk:
     count: int
     seen: SeenTimes
     origin: int
+    grouped: bool = False
+
+    def placed(self, early: EarlyGroups | None) -> PlacedRows:
+        """The rows in their places, grouped where that leaves few.
+
+        Raises:
+            KernelError: a partial result does not fit its type.
+        """
+        keys = taken(self.keys)
+        if self.grouped and early is not None:
+            return placed_groups(early, self.columns, self.count, keys, self.origin)
+        return placed(early, self.columns, self.count, keys, self.origin)
 
 
-def scan_part(scan: Scan, file: ScanFile, part: Any, *, grouped: bool) -> Iterator[Chunk]:
+def scan_part(scan: Scan, file: ScanFile, part: Any, early: EarlyGroups | None) -> Iterator[Chunk]:
     """The rows of one part of a file: where all tasks are in one process.
 
     Args:
         scan: what to read.
         file, part: where.
-        grouped: whether the rows are to be grouped as they are read.
+        early: what groups rows as they are read, where that leaves few.
 
     Raises:
         SourceError, KernelError: as `scan_rows`.
     """
     for batch in scan.reader.batches(file, part):
         seen = scan.seen(batch)
-        for rows in scan.made(batch, encoded=grouped):
-            keys, kept = scan.keys.select(rows, encoded=True)
-            count = rows.num_rows if kept is None else kept.true_count
-            columns = _travelling(scan, rows, kept, keys)
-            yield Chunk(keys, columns, count, seen, file.origin)
+        for rows in scan.made(batch, early):
+            if isinstance(rows, Groups):
+                yield Chunk(rows.keys, rows.columns, rows.count, seen, file.origin, grouped=True)
+            else:
+                keys, kept = scan.keys.select(rows, encoded=True)
+                count = rows.num_rows if kept is None else kept.true_count
+                columns = _travelling(scan, rows, kept, keys)
+                yield Chunk(keys, columns, count, seen, file.origin)
             seen = SeenTimes()

@@ -80,6 +80,12 @@ class Program:
         return self.steps[self.results[0]].raises
 
     @property
+    def read(self) -> frozenset[int]:
+        """The positions of the columns that it reads."""
+        places = (step.options[0] for step in self.steps if step.name == "column")
+        return frozenset(place for place in places if isinstance(place, int))
+
+    @property
     def read_by_results(self) -> frozenset[int]:
         """The positions of the columns of which results are made."""
         needed = set(self.results)
