@@ -97,7 +97,8 @@ class Flow:
     Attributes:
         identifier: catalog, database and name.
         target: the identifier of the data set, as the flow names it.
-        query: what the front end plans: a relation of Spark Connect's protocol.
+        query: what the front end plans: a relation of Spark Connect's protocol; of a flow that an
+            SQL file defines the text, until the front end takes the flow in.
         settings: Spark settings of this flow alone.
         auto_cdc: how a change flow applies its rows; its query is the source.
         database: what unqualified names in its query belong to.

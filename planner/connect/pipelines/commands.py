@@ -13,10 +13,9 @@ from ...model.expressions.core import Origin
 from ...model.schemas.open_schemas import is_placeholder
 from ...model.schemas.types import StructType
 from ...pipelines.auto_cdc import AutoCdc, column_name
-from ...pipelines.change_flows import ChangeFlow
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, folded
 from ...pipelines.refusals import duplicate_flow, duplicate_output, multipart_flow, refusal
-from ...pipelines.statements import DatasetStatement, FlowStatement, SqlFile, without_databricks
+from ...pipelines.statements import SqlFile, Statement, without_databricks
 from ..console import Console
 from ..expressions import ExpressionReader
 from ..failures import unsupported
@@ -264,60 +263,27 @@ def _define_sql(session: PlannerSession, message: Message, console: Console) -> 
         databricks=pipeline.databricks,
     )
 
-    def take(statement: DatasetStatement | FlowStatement) -> None:
-        _take(pipeline, file, statement)
-
-    file.statements(take)
+    file.statements(lambda statement: _take(pipeline, file, statement))
     return []
 
 
-def _take(pipeline: Pipeline, file: SqlFile, statement: DatasetStatement | FlowStatement) -> None:
-    """Take a statement's data set and its flow in."""
-    database = file.database
-    if isinstance(statement, DatasetStatement):
-        if file.catalog is not None and len(statement.name) < 3:
-            full = Pipeline(catalog=file.catalog, database=database).identifier(statement.name)
-        else:
-            full = statement.name
-        identifier = _identifier(pipeline, full, statement.kind, database)
-        _add_dataset(
-            pipeline,
-            Dataset(
-                identifier=identifier,
-                kind=statement.kind,
-                schema=statement.schema,
-                format=statement.format,
-                comment=statement.comment,
-                partitioning=statement.partitioning,
-                clustering=statement.clustering,
-                origin=statement.origin,
-            ),
-        )
-        name = target = identifier
-    else:
-        if len(statement.name) > 1:
-            raise multipart_flow(".".join(statement.name), statement.origin)
-        name, target = statement.name, statement.target
-    if statement.query is None and statement.change_flow is None:
+def _take(pipeline: Pipeline, file: SqlFile, statement: Statement) -> None:
+    """Take a statement's data set and its flow in, under their full names."""
+    dataset, flow = statement.dataset, statement.flow
+    if dataset is not None:
+        full = dataset.identifier
+        if file.catalog is not None and len(full) < 3:
+            full = Pipeline(catalog=file.catalog, database=file.database).identifier(full)
+        dataset.identifier = _identifier(pipeline, full, dataset.kind, file.database)
+        _add_dataset(pipeline, dataset)
+    if flow is None:
         return
-    text, auto_cdc = _query_of(statement.query, statement.change_flow)
-    flow = Flow(
-        identifier=name,
-        target=target,
-        query=proto.Relation(sql=proto.SQL(query=text)),
-        settings=dict(file.settings),
-        auto_cdc=auto_cdc,
-        database=database,
-        origin=statement.origin,
-        once=isinstance(statement, FlowStatement) and statement.once,
-    )
-    _add_flow(pipeline, flow, database)
-
-
-def _query_of(query: str | None, change_flow: ChangeFlow | None) -> tuple[str, AutoCdc | None]:
-    if change_flow is not None:
-        return change_flow.source, change_flow.auto_cdc
-    return query or "", None
+    if dataset is not None:
+        flow.identifier = flow.target = dataset.identifier
+    elif len(flow.identifier) > 1:
+        raise multipart_flow(".".join(flow.identifier), flow.origin)
+    flow.query = proto.Relation(sql=proto.SQL(query=str(flow.query)))
+    _add_flow(pipeline, flow, file.database)
 
 
 def _origin(message: Message) -> Origin | None:
