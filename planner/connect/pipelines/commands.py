@@ -16,7 +16,7 @@ from ...pipelines.auto_cdc import AutoCdc, column_name
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, folded
 from ...pipelines.refusals import duplicate_flow, duplicate_output, multipart_flow, refusal
 from ...pipelines.statements import SqlFile, Statement, without_databricks
-from ..console import Console
+from ..console import Call
 from ..expressions import ExpressionReader
 from ..failures import unsupported
 from ..names import name_parts
@@ -42,7 +42,7 @@ _KINDS = {
 }
 
 
-def execute(session: PlannerSession, message: Message, console: Console) -> Answers:
+def execute(call: Call, message: Message) -> Answers:
     """Answer one command.
 
     Raises:
@@ -52,7 +52,7 @@ def execute(session: PlannerSession, message: Message, console: Console) -> Answ
     command = _COMMANDS.get(kind)
     if command is None:
         raise unsupported(f"The pipeline command '{kind}'")
-    return command(session, getattr(message, kind), console)
+    return command(call, getattr(message, kind))
 
 
 def context_of(request: Message) -> Message | None:
@@ -87,24 +87,24 @@ def allows_analysis(session: PlannerSession, context: Message) -> bool:
 # ------------------------------------------------------------------------------------ definitions
 
 
-def _create(session: PlannerSession, message: Message, console: Console) -> Answers:
+def _create(call: Call, message: Message) -> Answers:
     number = str(uuid.uuid4())
     settings = dict(message.sql_conf)
     databricks = settings.pop(DATABRICKS, "") == "true"
     pipeline = Pipeline(name=settings.pop(NAME, ""), databricks=databricks, settings=settings)
     pipeline.catalog = message.default_catalog or pipeline.catalog
-    pipeline.database = message.default_database or session.database
-    session.pipelines[number] = pipeline
+    pipeline.database = message.default_database or call.session.database
+    call.session.pipelines[number] = pipeline
     if databricks:
-        session.pipeline = Resolution(session, pipeline)
+        call.session.pipeline = Resolution(call.session, pipeline)
     answer = proto.ExecutePlanResponse()
     result = answer.pipeline_command_result.create_dataflow_graph_result
     result.dataflow_graph_id = number
     return [answer]
 
 
-def _drop(session: PlannerSession, message: Message, console: Console) -> Answers:
-    session.pipelines.pop(message.dataflow_graph_id, None)
+def _drop(call: Call, message: Message) -> Answers:
+    call.session.pipelines.pop(message.dataflow_graph_id, None)
     return []
 
 
@@ -115,8 +115,8 @@ def _graph(session: PlannerSession, message: Message) -> Pipeline:
     return session.pipelines[number]
 
 
-def _define_output(session: PlannerSession, message: Message, console: Console) -> Answers:
-    pipeline = _graph(session, message)
+def _define_output(call: Call, message: Message) -> Answers:
+    pipeline = _graph(call.session, message)
     kind = _KINDS.get(message.output_type)
     if kind is None:
         raise unsupported("A pipeline's data set of an unknown type")
@@ -169,8 +169,8 @@ def _add_dataset(pipeline: Pipeline, dataset: Dataset) -> None:
     pipeline.datasets.append(dataset)
 
 
-def _define_flow(session: PlannerSession, message: Message, console: Console) -> Answers:
-    pipeline = _graph(session, message)
+def _define_flow(call: Call, message: Message) -> Answers:
+    pipeline = _graph(call.session, message)
     origin = _origin(message)
     if message.once:
         raise refusal(
@@ -179,7 +179,7 @@ def _define_flow(session: PlannerSession, message: Message, console: Console) ->
     auto_cdc = None
     query = message.relation_flow_details.relation
     if message.WhichOneof("details") == "auto_cdc_flow_details":
-        auto_cdc, query = _change_details(session, message.auto_cdc_flow_details)
+        auto_cdc, query = _change_details(call.session, message.auto_cdc_flow_details)
     name, target = name_parts(message.flow_name), name_parts(message.target_dataset_name)
     _add_flow(
         pipeline,
@@ -252,12 +252,12 @@ def _change_details(session: PlannerSession, details: Message) -> tuple[AutoCdc,
     return auto_cdc, proto.Relation(read=read)
 
 
-def _define_sql(session: PlannerSession, message: Message, console: Console) -> Answers:
-    pipeline = _graph(session, message)
+def _define_sql(call: Call, message: Message) -> Answers:
+    pipeline = _graph(call.session, message)
     file = SqlFile(
         text=message.sql_text,
         name=os.path.basename(message.sql_file_path),
-        conf=session.settings,
+        conf=call.session.settings,
         settings=dict(pipeline.settings),
         database=pipeline.database,
         databricks=pipeline.databricks,
@@ -294,22 +294,22 @@ def _origin(message: Message) -> Origin | None:
 # -------------------------------------------------------------------------------------------- run
 
 
-def _start(session: PlannerSession, message: Message, console: Console) -> Answers:
-    pipeline = _graph(session, message)
+def _start(call: Call, message: Message) -> Answers:
+    pipeline = _graph(call.session, message)
     named: dict[Identifier, Flow] = {}
     for flow in pipeline.flows:
         other = named.setdefault(folded(flow.identifier), flow)
         if other is not flow:
             raise duplicate_flow(flow, other)
-    session.pipeline = session.pipeline or Resolution(session, pipeline)
+    call.session.pipeline = call.session.pipeline or Resolution(call.session, pipeline)
     try:
-        session.pipeline.run(console)
+        call.session.pipeline.run(call.console)
     finally:
-        session.pipeline = None
+        call.session.pipeline = None
     return [proto.ExecutePlanResponse(pipeline_command_result=proto.PipelineCommandResult())]
 
 
-_COMMANDS: dict[str | None, Callable[[PlannerSession, Message, Console], Answers]] = {
+_COMMANDS: dict[str | None, Callable[[Call, Message], Answers]] = {
     "create_dataflow_graph": _create,
     "drop_dataflow_graph": _drop,
     "define_output": _define_output,
