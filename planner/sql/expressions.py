@@ -158,14 +158,7 @@ class ExpressionParser(PrimaryParser):
 
     def _is_bracket_in_bracket(self) -> bool:
         """Whether brackets hold nothing but brackets: `((...))`."""
-        if self.peek().symbol != "(":
-            return False
-        depth, index = 1, self.index + 2
-        while depth and self.tokens[index].kind != "end":
-            symbol = self.tokens[index].symbol
-            depth += (symbol == "(") - (symbol == ")")
-            index += 1
-        return self.tokens[index].symbol == ")"
+        return self.peek().symbol == "(" and self.behind_bracket(1).symbol == ")"
 
     def _like(self, start: int, left: Expression, negated: bool) -> Expression:
         name = self.token.symbol.lower()

@@ -25,7 +25,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.column import Column
 from pyspark.sql.connect.dataframe import DataFrame
 
-from ...pipelines.statements import defines_datasets
+from ...pipelines.statements import defines_datasets, split
 from ..server import take_deep_messages
 from . import glue, workspace
 from .calls import planned_batches, planned_call
@@ -42,7 +42,6 @@ from .notebook import (
     is_notebook,
     names_of_cell,
     read_cells,
-    statements,
 )
 from .patches import Patches, WaitedEnough
 from .pipeline import PipelineRun
@@ -346,8 +345,9 @@ class Launch:
             self.pipeline.register_sql(text)
             return None
         result = None
-        for statement in statements(text):
-            result = session().sql(statement)
+        for _, statement in split(text):
+            lines = (line for line in statement.split("\n") if line.strip())
+            result = session().sql("\n".join(lines))
             workspace.show(result)
         return result
 

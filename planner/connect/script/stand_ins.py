@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 _WITH_DEFAULT = re.compile(r"(?<!secrets)\.get(env)?$")
 _ERROR_NAME = re.compile(r"[A-Z]\w*(Error|Exception|Timeout|Warning)")
@@ -172,7 +172,7 @@ class StandIn(str):
     def __next__(self) -> Any:
         raise StopIteration
 
-    def __enter__(self) -> StandIn:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -202,24 +202,6 @@ class StandIn(str):
     # ------------------------------------------------------------------------------- value needed
 
     __hash__ = str.__hash__
-
-    def __eq__(self, other: object) -> Any:
-        return self._compared(other, "__eq__")
-
-    def __ne__(self, other: object) -> Any:
-        return self._compared(other, "__ne__")
-
-    def __lt__(self, other: object) -> Any:
-        return self._compared(other, "__lt__")
-
-    def __le__(self, other: object) -> Any:
-        return self._compared(other, "__le__")
-
-    def __gt__(self, other: object) -> Any:
-        return self._compared(other, "__gt__")
-
-    def __ge__(self, other: object) -> Any:
-        return self._compared(other, "__ge__")
 
     def _compared(self, other: object, method: str) -> Any:
         if other == "" and method in ("__eq__", "__ne__"):
@@ -325,9 +307,26 @@ def _text_method(name: str) -> property:
     return property(method)
 
 
+def _comparison(name: str) -> Callable[[StandIn, object], Any]:
+    return lambda self, other: self._compared(other, name)
+
+
 for _name in dir(str):
     if not _name.startswith("_"):
         setattr(StandIn, _name, _text_method(_name))
+for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(StandIn, _name, _comparison(_name))
+
+
+def lacking(path: str) -> Callable[[str], StandIn]:
+    """A module's `__getattr__` by which the names that it lacks are stand-ins."""
+
+    def found(name: str) -> StandIn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"{path}.{name}")
+
+    return found
 
 
 class OtherwiseStandIn:
@@ -340,9 +339,13 @@ class OtherwiseStandIn:
     _path = ""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return StandIn(f"{self._path or type(self).__name__}.{name}")
+        return lacking(self._path or type(self).__name__)(name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is open."""
 
 
 class StandInBase(OtherwiseStandIn):
