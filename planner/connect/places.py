@@ -20,7 +20,7 @@ _SITE = re.compile(r"(?P<file>.*):(?P<line>\d+)")
 
 
 def origin_of(message: Message) -> Origin | None:
-    """Where a relation or an expression was written; None where the client did not tell.
+    """Where a relation or an expression was written; None where the client did not send it.
 
     The call site is `path:line`, the innermost line of the user's own code first; the fragment is
     the function that was called there, or all that messages say of it (see `call_sites`).

@@ -369,7 +369,7 @@ class Resolution:
                 raise _Refused(refusals.wrong_query_type(wrong, flow))
 
     def _report(self, console: Console, failed: dict[Flow, StateplanError]) -> None:
-        """Tell every flow's error, then that of the run."""
+        """Print every flow's error, then that of the run."""
         own: list[Flow] = []
         downstream: list[Flow] = []
         for flow in self.pipeline.flows:

@@ -94,10 +94,6 @@ def _defines(file: Path) -> bool:
     return _PIPELINES.search(text) is not None or _uses_dlt(text) or _sql_defines(file)
 
 
-def _of_databricks(file: Path, text: str) -> bool:
-    return _uses_dlt(text) or _sql_defines(file) or beyond_spark(file)
-
-
 def _sql_defines(file: Path) -> bool:
     """Whether SQL cells of a notebook define data sets."""
     cells = read_cells(str(file.resolve())) if is_notebook(str(file)) else []
@@ -110,15 +106,18 @@ def _uses_dlt(text: str) -> bool:
 
 def _pipeline(path: Path, files: Sequence[Path], program: Program) -> Program:
     """A pipeline that no file of its own describes."""
-    texts = [(file, _text(file)) for file in files]
-    databricks = any(
-        is_databricks(text)
-        if file.suffix == ".sql"
-        else _DATABRICKS_NAME.search(text) is not None or _of_databricks(file, text)
-        for file, text in texts
-    )
+    databricks = any(map(_is_databricks, files))
     definitions = tuple(str(file.resolve()) for file in files)
     return replace(program, path=str(path), definitions=definitions, databricks=databricks)
+
+
+def _is_databricks(file: Path) -> bool:
+    """Whether a file that defines data sets uses what only Databricks' pipelines have."""
+    text = _text(file)
+    if file.suffix == ".sql":
+        return is_databricks(text)
+    named = _DATABRICKS_NAME.search(text) is not None or _uses_dlt(text)
+    return named or _sql_defines(file) or beyond_spark(file)
 
 
 def explain_script(

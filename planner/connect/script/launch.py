@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import linecache
 import os
 import sys
 import traceback
@@ -26,6 +25,7 @@ from pyspark.sql.connect.column import Column
 from pyspark.sql.connect.dataframe import DataFrame
 
 from ...pipelines.statements import defines_datasets, split
+from ..places import remember_source
 from ..server import take_deep_messages
 from . import glue, workspace
 from .calls import planned_batches, planned_call
@@ -47,7 +47,8 @@ from .patches import Patches, WaitedEnough
 from .pipeline import PipelineRun
 from .program import Program
 from .report import Report
-from .stand_ins import Rules, StandIn, StandInNeeded
+from .rules import Rules
+from .stand_ins import StandIn, StandInNeeded
 from .uncalled import uncalled
 
 FAILED, BAD_INPUT = 1, 2
@@ -251,7 +252,8 @@ class Launch:
         self._ran[path] = self.module.__dict__
         lost: set[str] = set()
         for cell in read_cells(os.path.abspath(path), self._skipped):
-            self._remember(cell)
+            if not os.path.exists(cell.file):
+                remember_source(cell.file, cell.source)
             try:
                 self._run_cell(cell)
             except Exception as error:
@@ -316,11 +318,6 @@ class Launch:
         above = file.parents[package.count(".") + 1 if package else 0]
         sys.path[:0] = dict.fromkeys((str(file.parent), str(above)))
         self._run_file(path)
-
-    def _remember(self, cell: Cell) -> None:
-        if not os.path.exists(cell.file):
-            lines = cell.source.splitlines(keepends=True)
-            linecache.cache[cell.file] = (len(cell.source), None, lines, cell.file)
 
     def _skipped(self, file: str, line: int, what: str) -> None:
         self.report.note(f"{os.path.basename(file)}:{line}: {what}")

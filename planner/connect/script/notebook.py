@@ -134,20 +134,13 @@ def _source_cells(path: str, lines: list[str], note: Note) -> Iterator[Cell]:
         end = start
         while end < len(lines) and not _CELL_MARK.fullmatch(lines[end]):
             end += 1
-        code = _source_cell(path, lines[start:end], start, note)
+        code = _converted(path, [_unmarked(line) for line in lines[start:end]], start, note)
         yield Cell(path, "\n" * start + "\n".join(code))
         start = end + 1
 
 
-def _source_cell(path: str, lines: list[str], start: int, note: Note) -> list[str]:
-    """A cell behind its `# MAGIC` marks; a cell of mere Python as it stands."""
-    if not any(line.startswith(_MAGIC) for line in lines):
-        return _converted(path, lines, start, note)
-    bare = [_unmarked(line) for line in lines]
-    return _converted(path, bare, start, note)
-
-
 def _unmarked(line: str) -> str:
+    """A line of a cell without the mark of a cell that is not mere Python."""
     return line[len(_MAGIC) :].removeprefix(" ") if line.startswith(_MAGIC) else line
 
 

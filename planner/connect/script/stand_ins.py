@@ -15,7 +15,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType
-from typing import Any, ClassVar, Self
+from typing import Any, Self
+
+from .rules import Rules
 
 _WITH_DEFAULT = re.compile(r"(?<!secrets)\.get(env)?$")
 _ERROR_NAME = re.compile(r"[A-Z]\w*(Error|Exception|Timeout|Warning)")
@@ -31,33 +33,6 @@ class StandInNeeded(Exception):
 
     def __str__(self) -> str:
         return f"The value of ?{self.path}? is needed to {self.what} it, and it is not here."
-
-
-class Rules:
-    """What stand-ins know of the process that explains.
-
-    Attributes:
-        users: whether a frame's file is the user's own; libraries may compare texts.
-        passed_through: types of objects that a missing function is taken to give back.
-        session: attributes of a missing object that only a SparkSession has are those of this one.
-        seen: is called with attributes that say what a stand-in stood for.
-        transformed: a DataFrame as a model that is not here would transform it.
-        frame: a DataFrame that is not here, by its path: a stream, or else a table at rest.
-        once: whether a loop over a path, in a frame, runs once: it leads to streams.
-        of_frames: types that only a DataFrame's methods take.
-        handed_in: parameters that --call hands in, and the texts that they are taken for: the first
-            that the code compares each with.
-    """
-
-    users: Callable[[str], bool] = staticmethod(lambda file: True)
-    passed_through: tuple[type, ...] = ()
-    session: Callable[[], Any] | None = None
-    seen: Callable[[str, str], None] = staticmethod(lambda path, attribute: None)
-    transformed: Callable[[str, Any], Any] | None = None
-    frame: Callable[[str, bool], Any] | None = None
-    once: Callable[[FrameType, str], bool] = staticmethod(lambda frame, path: False)
-    of_frames: tuple[type, ...] = ()
-    handed_in: ClassVar[dict[str, str]] = {}
 
 
 _OF_SESSIONS = ("readStream", "createDataFrame", "sparkContext", "streams", "udf")
@@ -79,11 +54,10 @@ class StandIn(str):
         path: how the code reaches it, such as `settings.WATERMARK` or `settings.load()`.
     """
 
-    made = False  # whether there is any
     _stand_in: str
 
     def __new__(cls, path: str) -> StandIn:
-        StandIn.made = True
+        Rules.any_stand_in = True
         path = path.replace("?", "")  # of others that it is reached by
         made = super().__new__(cls, f"?{path}?")
         made.__dict__["_stand_in"] = path
