@@ -77,16 +77,13 @@ class ExpressionParser(PrimaryParser):
     def _negation(self) -> Expression:
         start = self.index
         if self.take_one(("NOT", "!")):
-            return self._call(start, "not", self._negation())
+            return self.function(start, "not", self._negation())
         if self.token.symbol == "EXISTS" and self.is_query_ahead(1):
             self.advance()
             plan = self.bracketed(self.query)
             return Exists(plan=plan, origin=self.origin(start))
         left = self.value()
         return self._predicate(left) if self.token.symbol in _BEGIN_PREDICATE else left
-
-    def _call(self, start: int, name: str, *arguments: Expression) -> UnresolvedFunction:
-        return UnresolvedFunction(name=name, arguments=arguments, origin=self.origin(start))
 
     # --------------------------------------------------------------------------------- predicates
 
@@ -101,19 +98,19 @@ class ExpressionParser(PrimaryParser):
                 self.advance()
                 low = self.value()
                 self.need("AND")
-                node: Expression = self._call(start, "between", left, low, self.value())
+                node: Expression = self.function(start, "between", left, low, self.value())
             case "IN":
                 self.advance()
                 node = self._in(start, left)
             case "RLIKE" | "REGEXP":
                 self.advance()
-                node = self._call(start, "rlike", left, self.value())
+                node = self.function(start, "rlike", left, self.value())
             case "LIKE" | "ILIKE":
                 return self._like(start, left, negated)
             case _:
                 self.move(start)
                 return left
-        return self._call(start, "not", node) if negated else node
+        return self.function(start, "not", node) if negated else node
 
     def _is_negated(self) -> bool:
         """NOT within a predicate; Spark takes no `!` there."""
@@ -131,13 +128,13 @@ class ExpressionParser(PrimaryParser):
         else:
             match self.take_one(("NULL", "UNKNOWN", "TRUE", "FALSE")):
                 case "NULL" | "UNKNOWN":
-                    return self._call(start, "isnotnull" if negated else "isnull", left)
+                    return self.function(start, "isnotnull" if negated else "isnull", left)
                 case "":
                     self.fail("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM")
                 case word:
                     right = Literal(value=word == "TRUE", type_=BOOLEAN)
-        equal = self._call(start, "<=>", left, right)
-        return self._call(start, "not", equal) if negated else equal
+        equal = self.function(start, "<=>", left, right)
+        return self.function(start, "not", equal) if negated else equal
 
     def _in(self, start: int, left: Expression) -> Expression:
         # `IN (VALUES (1), (2))` calls a function named so, as in Spark's grammar; `IN ((SELECT 1))`
@@ -154,7 +151,7 @@ class ExpressionParser(PrimaryParser):
         values = self.optional_list(self.expression)
         if not values:
             return self.refuse_at("INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", self.origin(start))
-        return self._call(start, "in", left, *values)
+        return self.function(start, "in", left, *values)
 
     def _is_bracket_in_bracket(self) -> bool:
         """Whether brackets hold nothing but brackets: `((...))`."""
@@ -172,8 +169,8 @@ class ExpressionParser(PrimaryParser):
             arguments.append(Literal(value=character, type_=STRING, origin=self.origin(place)))
             if len(character) != 1:
                 self.refuse_at("INVALID_ESC", self.origin(start), invalidEscape=f"'{character}'")
-        node = self._call(start, name, *arguments)
-        return self._call(start, "not", node) if negated else node
+        node = self.function(start, name, *arguments)
+        return self.function(start, "not", node) if negated else node
 
     def _like_patterns(self, start: int, left: Expression, name: str, negated: bool) -> Expression:
         """LIKE ANY and LIKE ALL: functions of the text and all patterns."""
@@ -185,7 +182,7 @@ class ExpressionParser(PrimaryParser):
         arguments = [left, *patterns]
         if name == "ilike":
             arguments = [UnresolvedFunction(name="lower", arguments=(one,)) for one in arguments]
-        return self._call(start, f"not{kind}" if negated else kind, *arguments)
+        return self.function(start, f"not{kind}" if negated else kind, *arguments)
 
     # --------------------------------------------------------------------------------- arithmetic
 
@@ -204,11 +201,11 @@ class ExpressionParser(PrimaryParser):
             self.advance(length)
             right = self._above(found)
             if found == _SHIFT:
-                left = self._call(start, sign * length, left, right)
+                left = self.function(start, sign * length, left, right)
             elif (name := _NAMES[sign]) == "!=":
-                left = self._call(start, "not", self._call(start, "=", left, right))
+                left = self.function(start, "not", self.function(start, "=", left, right))
             else:
-                left = self._call(start, name, left, right)
+                left = self.function(start, name, left, right)
 
     def _operator(self) -> tuple[int, int]:
         """How tightly the operator that comes next binds, 0 for none, and of how many tokens."""
@@ -233,5 +230,5 @@ class ExpressionParser(PrimaryParser):
         sign = self.token.symbol
         if sign in _UNARY and not (sign == "-" and self.peek().kind == "number"):
             self.advance()
-            return self._call(start, _UNARY[sign], self._unary())
+            return self.function(start, _UNARY[sign], self._unary())
         return self.primary()
