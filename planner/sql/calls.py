@@ -316,29 +316,22 @@ class CallParser(ConstantParser):
         # As in `trim('x', text)`, the characters come first.
         return self.function(start, _TRIMS[side], *characters, source)
 
-    def _overlay(self) -> Expression | None:
+    def _worded(self) -> Expression | None:
+        """`OVERLAY(a PLACING b FROM 2 FOR 3)` and the like: values with words between them."""
+        name, word, rest, last = _WORDED[self.token.symbol]
         start = self.index
         self.advance(2)
         arguments = [self.value()]
-        if not self.take("PLACING"):
+        if not self.take(word):
             return None
         arguments.append(self.value())
-        self.need("FROM")
-        arguments.append(self.value())
-        if self.take("FOR"):
+        for needed in rest:
+            self.need(needed)
+            arguments.append(self.value())
+        if last and self.take(last):
             arguments.append(self.value())
         self.need(")")
-        return self.function(start, "overlay", *arguments)
-
-    def _position(self) -> Expression | None:
-        start = self.index
-        self.advance(2)
-        needle = self.value()
-        if not self.take("IN"):
-            return None
-        haystack = self.value()
-        self.need(")")
-        return self.function(start, "locate", needle, haystack)
+        return self.function(start, name, *arguments)
 
     def _unit_call(self) -> Expression | None:
         """`TIMESTAMPADD(DAY, 1, ts)`: the first argument is a bare unit.
@@ -361,6 +354,11 @@ class CallParser(ConstantParser):
 _UNIT_CALLS = (
     "TIMESTAMPADD", "DATEADD", "DATE_ADD", "TIMESTAMPDIFF", "DATEDIFF", "DATE_DIFF", "TIMEDIFF",
 )  # fmt: skip
+# The function, the word by which such a call is known, those that must follow, one that may.
+_WORDED: dict[str, tuple[str, str, tuple[str, ...], str]] = {
+    "OVERLAY": ("overlay", "PLACING", ("FROM",), "FOR"),
+    "POSITION": ("locate", "IN", (), ""),
+}
 _KEYWORD_CALLS: dict[str, Callable[[CallParser], Expression | None]] = {
     "CAST": CallParser._cast,
     "TRY_CAST": CallParser._cast,
@@ -369,8 +367,7 @@ _KEYWORD_CALLS: dict[str, Callable[[CallParser], Expression | None]] = {
     "SUBSTR": CallParser._substring,
     "SUBSTRING": CallParser._substring,
     "TRIM": CallParser._trim,
-    "OVERLAY": CallParser._overlay,
-    "POSITION": CallParser._position,
+    **dict.fromkeys(_WORDED, CallParser._worded),
     **dict.fromkeys(_UNIT_CALLS, CallParser._unit_call),
 }
 
