@@ -24,9 +24,8 @@ _LEVELS = {sign: level for level, signs in enumerate(_OPERATORS, 1) for sign in 
 _NAMES = {sign: name for signs in _OPERATORS for sign, name in signs.items()}
 _SHIFT = 1 + _OPERATORS.index({})
 _UNARY = {"+": "positive", "~": "~", "-": "-"}
-_BEGIN_PREDICATE = frozenset(
-    ("IS", "NOT", "!", "BETWEEN", "IN", "RLIKE", "REGEXP", "LIKE", "ILIKE")
-)
+_PREDICATES = ("BETWEEN", "IN", "RLIKE", "REGEXP", "LIKE", "ILIKE")
+_BEGIN_PREDICATE = frozenset(("IS", "NOT", "!", *_PREDICATES))
 
 
 class ExpressionParser(PrimaryParser):
@@ -93,20 +92,17 @@ class ExpressionParser(PrimaryParser):
         if self.take("IS"):
             return self._is(start, left)
         negated = self._is_negated()
-        match self.token.symbol:
+        match self.take_one(_PREDICATES):
             case "BETWEEN":
-                self.advance()
                 low = self.value()
                 self.need("AND")
                 node: Expression = self.function(start, "between", left, low, self.value())
             case "IN":
-                self.advance()
                 node = self._in(start, left)
             case "RLIKE" | "REGEXP":
-                self.advance()
                 node = self.function(start, "rlike", left, self.value())
-            case "LIKE" | "ILIKE":
-                return self._like(start, left, negated)
+            case "LIKE" | "ILIKE" as word:
+                return self._like(start, left, word.lower(), negated)
             case _:
                 self.move(start)
                 return left
@@ -157,9 +153,7 @@ class ExpressionParser(PrimaryParser):
         """Whether brackets hold nothing but brackets: `((...))`."""
         return self.peek().symbol == "(" and self.behind_bracket(1).symbol == ")"
 
-    def _like(self, start: int, left: Expression, negated: bool) -> Expression:
-        name = self.token.symbol.lower()
-        self.advance()
+    def _like(self, start: int, left: Expression, name: str, negated: bool) -> Expression:
         if self.token.symbol in ("ANY", "SOME", "ALL") and self.peek().symbol == "(":
             return self._like_patterns(start, left, name, negated)
         arguments = [left, self.value()]
