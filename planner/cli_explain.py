@@ -63,6 +63,9 @@ def explain(
     conf: tuple[str, ...],
     output_mode: str | None,
     html: str | None,
+    env: tuple[str, ...],
+    env_file: str | None,
+    write_catalog: bool,
     **scripts: Any,
 ) -> None:
     """Print the physical plan of the query in FILE. Needs no Java and no running Spark.
@@ -78,24 +81,25 @@ def explain(
     if arguments and not scripted:
         raise click.UsageError(f"Only a script takes arguments: {' '.join(arguments)}")
     if scripted:
-        from .cli_scripts import explain_scripts
-
         if output_mode is not None:
             raise click.UsageError(
                 "A script says its output modes itself: leave --output-mode out."
             )
-        guesses = (catalog or "catalog.yaml") if scripts.pop("write_catalog") else None
+        from .cli_scripts import explain_scripts
+        from .connect.script.program import Program
+
+        guesses = (catalog or "catalog.yaml") if write_catalog else None
         known = None if guesses and not Path(guesses).is_file() else catalog
         status = explain_scripts(
-            file,
-            arguments,
-            checked(mode),
-            _tables(known),
-            conf,
+            Program(path=file, arguments=arguments, **scripts),
+            mode=checked(mode),
+            catalog=_tables(known),
+            conf=conf,
             advice=advice,
+            env=env,
+            env_file=env_file,
             write_catalog=guesses,
             html=html,
-            **scripts,
         )
         sys.exit(status)
     if kind == ".sql":

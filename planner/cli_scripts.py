@@ -5,28 +5,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .cli_options import settings
+from .model.catalog import Catalog
 from .model.errors import DescriptionError
+from .model.settings.conf import Conf
+
+if TYPE_CHECKING:
+    from .connect.script.program import Program
 
 
 def explain_scripts(
-    path: str,
-    arguments: Sequence[str],
-    mode: str,
-    catalog: Any,
-    conf: Sequence[str],
+    program: Program,
     *,
+    mode: str,
+    catalog: Catalog,
+    conf: Sequence[str],
+    advice: bool,
     env: Sequence[str],
     env_file: str | None,
-    python_path: Sequence[str],
-    strict_imports: bool,
-    call: str | None,
-    into_batches: bool,
-    timeout: float,
     write_catalog: str | None,
-    advice: bool,
     html: str | None,
 ) -> int:
     """Explain a file, or one after the other every file of a folder; gives the exit status.
@@ -34,54 +33,42 @@ def explain_scripts(
     Raises:
         DescriptionError: there is no such file, or no script in the folder.
     """
-    if not Path(path).exists():
+    path = Path(program.path)
+    if not path.exists():
         raise DescriptionError.of("STATEPLAN_FILE_NOT_FOUND", file=path)
     from .connect import needed
 
     with needed("A PySpark script"):
+        from .connect.console import Console
         from .connect.script.explain import explain_script, programs_of
-    from .connect.script.program import Program
-    from .model.settings.conf import Conf
     from .pages.pipeline_page import pipeline_html
-    from .pages.plan_page import PlanView, explain_page
+    from .pages.plan_page import explain_page, view_of
     from .pages.shell import write_page
-    from .pipelines.model import Pipeline
 
-    program = Program(
-        path=path,
-        arguments=arguments,
-        python_path=python_path,
-        strict_imports=strict_imports,
-        call=call,
-        into_batches=into_batches,
-        timeout=timeout,
-    )
-    programs = programs_of(path, program)
+    programs = programs_of(program)
     if not programs:
         raise DescriptionError.of("STATEPLAN_NO_STREAM_IN_FOLDER", path=path)
     variables = {**_env_file(env_file), **settings(env)}
+    consoles = [Console(mode, advice=advice) for _ in programs]
     status = 0
-    views: list[PlanView] = []
-    pipelines: list[Pipeline] = []
-    for program in programs:
+    for each, console in zip(programs, consoles, strict=True):
         if len(programs) > 1:
-            print(f"== {program.path}", flush=True)
+            print(f"== {each.path}", flush=True)
         ended = explain_script(
-            program,
+            each,
+            console,
             catalog=catalog,
             conf=Conf(settings(conf)),
-            mode=mode,
-            advice=advice,
             environment=variables,
             write_catalog=write_catalog,
-            views=views,
-            pipelines=pipelines,
         )
         status = max(status, ended)
     sys.stdout.flush()
     if html is not None:
-        graphs = "".join(map(pipeline_html, pipelines))
-        write_page(html, explain_page(Path(path).resolve().name, views, graphs))
+        graphs = "".join(pipeline_html(one) for console in consoles for one in console.pipelines)
+        shown = (plan for console in consoles for plan in console.shown)
+        views = [view_of(execution, title) for title, execution in shown]
+        write_page(html, explain_page(path.resolve().name, views, graphs))
     return status
 
 

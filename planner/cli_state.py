@@ -147,7 +147,7 @@ def import_(checkpoint: str, to: str, allow: tuple[str, ...], **asked: Any) -> N
     """
     from ..runtime.native.taking_over import import_state
 
-    _tell(import_state(checkpoint, to, _asked(**asked), allow=allow), to)
+    _print_taken(import_state(checkpoint, to, _asked(**asked), allow=allow), to)
 
 
 @state.command()
@@ -156,7 +156,7 @@ def export(checkpoint: str, to: str, allow: tuple[str, ...], **asked: Any) -> No
     """Make a checkpoint that Structured Streaming goes on with from CHECKPOINT. Needs no Java."""
     from ..runtime.native.giving_back import export_state
 
-    _tell(export_state(checkpoint, to, _asked(**asked), allow), to)
+    _print_taken(export_state(checkpoint, to, _asked(**asked), allow), to)
 
 
 def _asked(
@@ -177,7 +177,7 @@ def _asked(
     return asked
 
 
-def _tell(taken: Taken, to: str) -> None:
+def _print_taken(taken: Taken, to: str) -> None:
     for number, (name, rows) in taken.operators.items():
         print(f"operator {number} ({name}): {rows:,} rows")
     print(f"{to}: the query goes on with batch {taken.next_batch}")

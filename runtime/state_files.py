@@ -18,6 +18,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ..physical.plan import SparkPlan, StateStoreWriter
+from ..planner.evolution.stored import shape
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.schemas.types import StructType, is_collated
 from .checkpoint import STATE_PROVIDER, compact_json, read_lines
@@ -312,7 +313,7 @@ def compare_fields(which: str, stored: Sequence[Field], wanted: Sequence[Field])
     Raises:
         RuntimeFailure: they have not.
     """
-    if [_shape(f["type"]) for f in stored] == [_shape(f["type"]) for f in wanted]:
+    if [shape(f["type"]) for f in stored] == [shape(f["type"]) for f in wanted]:
         return
     old, new = ([f"{f['name']} {json.dumps(f['type'])}" for f in s] for s in (stored, wanted))
     schemas = {
@@ -324,16 +325,3 @@ def compare_fields(which: str, stored: Sequence[Field], wanted: Sequence[Field])
         hint="Start the changed query with a new checkpoint directory.",
         **schemas,
     )
-
-
-def _shape(value: object) -> object:
-    """A type of schema JSON without names, nullability and metadata."""
-    match value:
-        case {"type": "struct", "fields": list(fields)}:
-            return ["struct", [_shape(f["type"]) for f in fields]]
-        case {"type": "array", "elementType": element}:
-            return ["array", _shape(element)]
-        case {"type": "map", "keyType": key, "valueType": item}:
-            return ["map", _shape(key), _shape(item)]
-        case _:
-            return value

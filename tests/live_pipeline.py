@@ -20,7 +20,7 @@ from random_queries.live import LivePlanner
 
 from stateplan.physical.explain.normalise import normalise
 from stateplan.planner.pipelines.model import DatasetKind
-from stateplan.planner.pipelines.statements import DatasetStatement, FlowStatement, SqlFile
+from stateplan.planner.pipelines.statements import SqlFile, Statement
 
 # What an AUTO CDC flow of the second type adds to the columns that it keeps.
 HISTORY = (
@@ -54,18 +54,19 @@ class LiveFlows(GraphElementRegistry):
     def register_sql(self, sql_text: str, file_path: Path) -> None:
         SqlFile(text=sql_text, name=file_path.name).statements(self._statement)
 
-    def _statement(self, statement: DatasetStatement | FlowStatement) -> None:
-        name = ".".join(statement.name)
-        if isinstance(statement, DatasetStatement) and statement.kind is DatasetKind.TEMPORARY_VIEW:
-            self.views.add(name)
-        target = ".".join(getattr(statement, "target", statement.name))
-        change = statement.change_flow
-        if statement.query is not None:
-            self.planned(name, target, self.spark.sql(statement.query), {})
-        elif change is not None:
-            source = self.spark.sql(change.source)
-            kept = source.drop(*change.auto_cdc.except_columns)
-            self.planned(name, None, source, {})
+    def _statement(self, statement: Statement) -> None:
+        dataset, flow = statement.dataset, statement.flow
+        if dataset is not None and dataset.kind is DatasetKind.TEMPORARY_VIEW:
+            self.views.add(dataset.full_name)
+        if flow is None:
+            return
+        name, target = flow.full_name, ".".join(flow.target)
+        frame = self.spark.sql(str(flow.query))
+        if flow.auto_cdc is None:
+            self.planned(name, target, frame, {})
+        else:
+            kept = frame.drop(*flow.auto_cdc.except_columns)
+            self.planned(name, None, frame, {})
             columns = ", ".join(f"{f.name} {f.dataType.simpleString()}" for f in kept.schema)
             self.spark.sql(f"CREATE TABLE {target} ({columns}, {HISTORY}) USING parquet")
 

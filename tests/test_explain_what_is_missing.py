@@ -524,17 +524,17 @@ def test_statements_of_databricks() -> None:
     found: list[Any] = []
     query = "CREATE OR REFRESH MATERIALIZED VIEW v COMMENT 'c' SELECT 1 AS a"
     SqlFile(text=query, name="a.sql", databricks=True).statements(found.append)
-    assert found[0].query.strip() == "SELECT 1 AS a"
+    assert found[0].flow.query.strip() == "SELECT 1 AS a"
     named = "SET b = x; CREATE VIEW ${a}.${b} AS SELECT '${c}' AS a"
     SqlFile(text=named, name="a.sql", conf={"a": "gold"}).statements(found.append)
-    assert found[1].name == ("gold", "x") and "'${c}'" in found.pop().query
+    assert found[1].dataset.identifier == ("gold", "x") and "'${c}'" in found.pop().flow.query
     with pytest.raises(AnalysisError) as refused:
         SqlFile(text=named, name="a.sql").statements(found.append)
     assert refused.value.hint == "Set a: --conf a=VALUE. Set c: --conf c=VALUE."
     flow = "CREATE FLOW f AS INSERT INTO ONCE t SELECT * FROM STREAM read_files('/x')"
     with pytest.raises(AnalysisError, match="CREATE BAD"):
         SqlFile(text=f"CREATE BAD;{flow}", name="a", databricks=True).statements(found.append)
-    assert found[1].once and found[1].query.strip().startswith("SELECT")
+    assert found[1].flow.once and found[1].flow.query.strip().startswith("SELECT")
     view = created_view("CREATE OR REPLACE TEMP VIEW v COMMENT 'as is' AS(SELECT 1)")
     assert view is not None and view[1].sql.query == "(SELECT 1)"
     assert is_placeholder(answer_schema("DESCRIBE EXTERNAL LOCATION `l`") or "")

@@ -22,15 +22,7 @@ if TYPE_CHECKING:
     from .session import Planned, PlannerSession
 
 SPARK_VERSION = "4.3.0"
-_EXPLAIN = proto.AnalyzePlanRequest.Explain
-_MODES = {
-    _EXPLAIN.EXPLAIN_MODE_UNSPECIFIED: "simple",
-    _EXPLAIN.EXPLAIN_MODE_SIMPLE: "simple",
-    _EXPLAIN.EXPLAIN_MODE_EXTENDED: "extended",
-    _EXPLAIN.EXPLAIN_MODE_FORMATTED: "formatted",
-    _EXPLAIN.EXPLAIN_MODE_COST: "cost",
-    _EXPLAIN.EXPLAIN_MODE_CODEGEN: "codegen",
-}
+_EXPLAIN_MODE = proto.AnalyzePlanRequest.Explain.ExplainMode
 
 
 def analyze(session: PlannerSession, request: Message) -> Message:
@@ -99,7 +91,8 @@ def schema_of(plan: LogicalPlan) -> StructType:
 def explained(session: PlannerSession, asked: Message) -> str:
     """`df.explain(mode)`: as Spark, a stream's plan in append mode, supported or not."""
     frame = _frame(session, asked.plan)
-    mode = _MODES.get(asked.explain_mode, "simple")
+    mode = _EXPLAIN_MODE.Name(asked.explain_mode).removeprefix("EXPLAIN_MODE_").lower()
+    mode = "simple" if mode == "unspecified" else mode
     return explain(session.execution(frame, supported=False), mode) + "\n"
 
 

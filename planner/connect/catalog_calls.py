@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .session import PlannerSession
 
 Rows = Sequence[tuple[object, ...]]
+Fields = Sequence[tuple[str, Any]]  # names and Arrow types
 _CATALOG = "spark_catalog"
 _VALUE = (("value", pa.string()),)
 _FLAG = (("value", pa.bool_()),)
@@ -46,21 +47,16 @@ def answer(session: PlannerSession, message: Message) -> list[Message]:
         StateplanError: there is no such table, or a planner cannot know.
     """
     kind = message.WhichOneof("cat_type")
-    call = _CALLS.get(kind)
-    if call is None:
-        if kind not in _NOTHING:
-            raise unsupported(f"spark.catalog's {kind}")
-        return _rows(_VALUE, [])
-    fields, rows = call(session, getattr(message, kind))
-    return _rows(fields, rows)
-
-
-def _rows(fields: Sequence[tuple[str, Any]], rows: Rows) -> list[Message]:
-    columns = [pa.array([row[i] for row in rows], kind) for i, (_, kind) in enumerate(fields)]
+    if kind not in _CALLS:
+        raise unsupported(f"spark.catalog's {kind}")
+    fields, call = _CALLS[kind]
+    rows = call(session, getattr(message, kind))
+    columns = [pa.array([row[i] for row in rows], type_) for i, (_, type_) in enumerate(fields)]
     return [rows_of(pa.record_batch(columns, schema=pa.schema(list(fields))))]
 
 
-def _tables(session: PlannerSession, database: str) -> list[tuple[object, ...]]:
+def _list_tables(session: PlannerSession, asked: Message) -> Rows:
+    database = asked.db_name or session.database
     found: list[tuple[object, ...]] = []
     for name in session.tables:
         *space, short = name.split(".")
@@ -68,40 +64,34 @@ def _tables(session: PlannerSession, database: str) -> list[tuple[object, ...]]:
             found.append((short, _CATALOG, [database], None, "MANAGED", False))
     for name in session.views:
         found.append((name, None, [], None, "TEMPORARY", True))
-    return found
-
-
-def _list_tables(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
-    rows = _tables(session, asked.db_name or session.database)
-    pattern = asked.pattern or "*"
-    return _TABLE, [row for row in rows if fnmatchcase(str(row[0]), pattern)]
+    return [row for row in found if fnmatchcase(str(row[0]), asked.pattern or "*")]
 
 
 def _name(session: PlannerSession, asked: Message) -> str:
     return f"{asked.db_name}.{asked.table_name}" if asked.db_name else asked.table_name
 
 
-def _table_exists(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
-    return _FLAG, [(session.knows(_name(session, asked)),)]
+def _table_exists(session: PlannerSession, asked: Message) -> Rows:
+    return [(session.knows(_name(session, asked)),)]
 
 
-def _get_table(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+def _get_table(session: PlannerSession, asked: Message) -> Rows:
     name = _name(session, asked)
     if not session.knows(name):
         raise _unknown(name)
     if name.lower() in session.views:
-        return _TABLE, [(name, None, [], None, "TEMPORARY", True)]
+        return [(name, None, [], None, "TEMPORARY", True)]
     *space, short = session.full_name(name).split(".")
-    return _TABLE, [(short, _CATALOG, space or ["default"], None, "MANAGED", False)]
+    return [(short, _CATALOG, space or ["default"], None, "MANAGED", False)]
 
 
-def _list_columns(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+def _list_columns(session: PlannerSession, asked: Message) -> Rows:
     name = _name(session, asked)
     if not session.knows(name):
         raise _unknown(name)
     read = proto.Read(named_table=proto.Read.NamedTable(unparsed_identifier=name))
     schema = schema_of(session.planned(proto.Relation(read=read)).analyzed)
-    return _COLUMN, [
+    return [
         (f.name, None, f.data_type.simple, f.nullable, False, False, False) for f in schema.fields
     ]
 
@@ -115,52 +105,58 @@ def _databases(session: PlannerSession) -> list[str]:
     return sorted({"default", *spaces, *session.databases})
 
 
-def _list_databases(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
-    return _DATABASE, [(name, _CATALOG, None, "") for name in _databases(session)]
+def _list_databases(session: PlannerSession, asked: Message) -> Rows:
+    return [(name, _CATALOG, None, "") for name in _databases(session)]
 
 
-def _database_exists(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
-    return _FLAG, [(asked.db_name in _databases(session),)]
+def _database_exists(session: PlannerSession, asked: Message) -> Rows:
+    return [(asked.db_name in _databases(session),)]
 
 
-def _function_exists(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+def _function_exists(session: PlannerSession, asked: Message) -> Rows:
     name = asked.function_name.lower()
-    return _FLAG, [(name in session.user_functions or registry.find(name) is not None,)]
+    return [(name in session.user_functions or registry.find(name) is not None,)]
 
 
-def _drop_view(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
-    return _FLAG, [(session.views.pop(asked.view_name.lower(), None) is not None,)]
+def _drop_view(session: PlannerSession, asked: Message) -> Rows:
+    return [(session.views.pop(asked.view_name.lower(), None) is not None,)]
 
 
-def _use(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+def _use(session: PlannerSession, asked: Message) -> Rows:
     session.database = asked.db_name
-    return _VALUE, []
+    return []
 
 
-def _create_table(session: PlannerSession, asked: Message) -> tuple[Any, Rows]:
+def _create_table(session: PlannerSession, asked: Message) -> Rows:
     schema = read_schema(asked.schema)
     session.add_table(session.full_name(asked.table_name), schema, asked.source or "parquet")
-    return _VALUE, []
+    return []
+
+
+def _nothing(session: PlannerSession, asked: Message) -> Rows:
+    """What changes nothing for a planner."""
+    return ()
 
 
 _NOTHING = (
     *("set_current_catalog", "cache_table", "uncache_table", "clear_cache", "refresh_table"),
     *("refresh_by_path", "recover_partitions", "analyze_table"),
 )
-_CALLS: dict[str | None, Callable[[PlannerSession, Message], tuple[Any, Rows]]] = {
-    "current_catalog": lambda session, asked: (_VALUE, [(_CATALOG,)]),
-    "list_catalogs": lambda session, asked: (_DATABASE[:2], [(_CATALOG, None)]),
-    "current_database": lambda session, asked: (_VALUE, [(session.database,)]),
-    "set_current_database": _use,
-    "list_databases": _list_databases,
-    "database_exists": _database_exists,
-    "list_tables": _list_tables,
-    "table_exists": _table_exists,
-    "get_table": _get_table,
-    "list_columns": _list_columns,
-    "function_exists": _function_exists,
-    "is_cached": lambda session, asked: (_FLAG, [(False,)]),
-    "drop_temp_view": _drop_view,
-    "create_table": _create_table,
-    "create_external_table": _create_table,
+_CALLS: dict[str | None, tuple[Fields, Callable[[PlannerSession, Message], Rows]]] = {
+    "current_catalog": (_VALUE, lambda session, asked: [(_CATALOG,)]),
+    "list_catalogs": (_DATABASE[:2], lambda session, asked: [(_CATALOG, None)]),
+    "current_database": (_VALUE, lambda session, asked: [(session.database,)]),
+    "set_current_database": (_VALUE, _use),
+    "list_databases": (_DATABASE, _list_databases),
+    "database_exists": (_FLAG, _database_exists),
+    "list_tables": (_TABLE, _list_tables),
+    "table_exists": (_FLAG, _table_exists),
+    "get_table": (_TABLE, _get_table),
+    "list_columns": (_COLUMN, _list_columns),
+    "function_exists": (_FLAG, _function_exists),
+    "is_cached": (_FLAG, lambda session, asked: [(False,)]),
+    "drop_temp_view": (_FLAG, _drop_view),
+    "create_table": (_VALUE, _create_table),
+    "create_external_table": (_VALUE, _create_table),
+    **dict.fromkeys(_NOTHING, (_VALUE, _nothing)),
 }

@@ -9,7 +9,7 @@ from pyspark.sql.connect import proto
 
 from ..pipelines.refusals import refusal
 from . import batch_writes, catalog_calls, streams
-from .console import Console
+from .console import Call, Console
 from .empty_rows import empty_rows, empty_text
 from .failures import not_planned, not_started, unsupported
 from .pipelines import commands as pipelines
@@ -18,7 +18,6 @@ from .sql_commands import answer_schema, carry_out, command_name
 
 if TYPE_CHECKING:
     from .session import PlannerSession
-    from .streams import Caller
 
 _ACTIONS = {"show_string": "show()", "html_string": "Showing a DataFrame"}
 _UNSUPPORTED = {
@@ -36,23 +35,21 @@ def execute(session: PlannerSession, request: Message, console: Console) -> list
         StateplanError: rows are asked for, or a command that a planner cannot carry out.
     """
     plan = request.plan
-    caller = caller_of(request)
+    call = Call(session, console, *caller_of(request))
     if plan.WhichOneof("op_type") == "root":
         pipelines.refuse_analysis(session, request)
-        return _rows(session, plan.root, console, caller)
+        return _rows(call, plan.root)
     kind = plan.command.WhichOneof("command_type")
     if kind == "sql_command" and (context := pipelines.context_of(request)) is not None:
-        return _sql_of_pipeline(session, plan.command.sql_command, context, console, caller)
+        return _sql_of_pipeline(call, plan.command.sql_command, context)
     command = _COMMANDS.get(kind)
     if command is None:
         what = _UNSUPPORTED.get(kind, f"The command '{kind}'")
-        raise unsupported(what, caller[0] if caller else None)
-    return command(session, getattr(plan.command, kind), console, caller)
+        raise unsupported(what, call.origin)
+    return command(call, getattr(plan.command, kind))
 
 
-def _rows(
-    session: PlannerSession, relation: Message, console: Console, caller: Caller
-) -> list[Message]:
+def _rows(call: Call, relation: Message) -> list[Message]:
     """Refuse to compute rows, but what the catalog knows; an error of the DataFrame comes first.
 
     A script goes on with no rows of a table at rest.
@@ -60,33 +57,29 @@ def _rows(
     kind = relation.WhichOneof("rel_type")
     what = _ACTIONS.get(kind, "An action such as collect(), count() or toPandas()")
     if kind == "catalog":
-        return catalog_calls.answer(session, relation.catalog)
+        return catalog_calls.answer(call.session, relation.catalog)
     inner = kind in _ACTIONS or kind == "tail"
     asked = getattr(relation, kind).input if inner else relation
-    frame = session.planned(asked).analyzed
-    if caller is not None and caller[1].isidentifier():
-        what = f"{caller[1]}()"
-    if session.scripted and not streams.is_stream(frame):
-        console.note(f"{what} gives no rows: no data is read", caller)
+    frame = call.session.planned(asked).analyzed
+    if call.method.isidentifier():
+        what = f"{call.method}()"
+    if call.session.scripted and not streams.is_stream(frame):
+        call.note(f"{what} gives no rows: no data is read")
         if kind not in _ACTIONS:
             return empty_rows(frame)
         return empty_text(frame, vertical=bool(getattr(relation, kind).vertical))
-    origin = caller[0] if caller else origin_of(relation)
+    origin = call.origin or origin_of(relation)
     raise not_planned(what, origin, of_stream=frame.is_streaming)
 
 
-def create_view(
-    session: PlannerSession, message: Message, console: Console, caller: Caller
-) -> list[Message]:
+def create_view(call: Call, message: Message) -> list[Message]:
     """`createOrReplaceTempView` and its kin."""
     name = f"global_temp.{message.name}" if message.is_global else message.name
-    session.create_view(name, message.input, replace_existing=message.replace)
+    call.session.create_view(name, message.input, replace_existing=message.replace)
     return []
 
 
-def sql(
-    session: PlannerSession, message: Message, console: Console, caller: Caller
-) -> list[Message]:
+def sql(call: Call, message: Message) -> list[Message]:
     """`spark.sql(text)`: a query is handed back as the relation that it is, a command carried out.
 
     What a command leaves behind is an empty DataFrame.
@@ -95,27 +88,25 @@ def sql(
     relation.CopyFrom(message.input)
     answer = proto.ExecutePlanResponse()
     text = relation.sql.query
-    if session.scripted and (schema := answer_schema(text)) is not None:
-        console.note(f"{text.split()[0].upper()} gives no rows: nobody knows them here", caller)
+    if call.session.scripted and (schema := answer_schema(text)) is not None:
+        call.note(f"{text.split()[0].upper()} gives no rows: nobody knows them here")
         relation = proto.Relation(local_relation=proto.LocalRelation(schema=schema))
-    elif carry_out(session, text, console, caller):
+    elif carry_out(call, text):
         relation = proto.Relation(local_relation=proto.LocalRelation(schema="value STRING"))
     else:
-        session.planned(relation)  # what Spark refuses it refuses here, at this line
+        call.session.planned(relation)  # what Spark refuses it refuses here, at this line
     answer.sql_command_result.relation.CopyFrom(relation)
     return [answer]
 
 
-def _sql_of_pipeline(
-    session: PlannerSession, message: Message, context: Message, console: Console, caller: Caller
-) -> list[Message]:
+def _sql_of_pipeline(call: Call, message: Message, context: Message) -> list[Message]:
     """`spark.sql(text)` in a pipeline's file: a query, which a flow's function may not look into.
 
     Raises:
         AnalysisError: it is no query.
     """
-    if pipelines.allows_analysis(session, context):
-        return sql(session, message, console, caller)
+    if pipelines.allows_analysis(call.session, context):
+        return sql(call, message)
     if name := command_name(message.input.sql.query):
         raise refusal("UNSUPPORTED_PIPELINE_SPARK_SQL_COMMAND", command=name)
     answer = proto.ExecutePlanResponse()
@@ -123,45 +114,36 @@ def _sql_of_pipeline(
     return [answer]
 
 
-def register_function(
-    session: PlannerSession, message: Message, console: Console, caller: Caller
-) -> list[Message]:
+def register_function(call: Call, message: Message) -> list[Message]:
     """`spark.udf.register`: the function is kept under its name, as the client sent it."""
-    session.user_functions[message.function_name.lower()] = message
+    call.session.user_functions[message.function_name.lower()] = message
     return []
 
 
-def resources(
-    session: PlannerSession, message: Message, console: Console, caller: Caller
-) -> list[Message]:
+def resources(call: Call, message: Message) -> list[Message]:
     """`spark.resources`: there are none."""
     answer = proto.ExecutePlanResponse()
     answer.get_resources_command_result.SetInParent()
     return [answer]
 
 
-def nothing(
-    session: PlannerSession, message: Message, console: Console, caller: Caller
-) -> list[Message]:
+def nothing(call: Call, message: Message) -> list[Message]:
     """A command that changes nothing for a planner."""
     return []
 
 
-Command = Callable[["PlannerSession", Message, Console, "Caller"], list[Message]]
+Command = Callable[[Call, Message], list[Message]]
 
 
-def checkpoint(
-    session: PlannerSession, message: Message, console: Console, caller: Caller
-) -> list[Message]:
+def checkpoint(call: Call, message: Message) -> list[Message]:
     """`checkpoint()`, `localCheckpoint()`: rows would have to be computed.
 
     Raises:
         AnalysisError: they are a stream's, or a table's.
     """
-    origin = caller[0] if caller else None
-    if session.planned(message.relation).analyzed.is_streaming:
-        raise not_started(origin)
-    raise unsupported("checkpoint()", origin)
+    if call.session.planned(message.relation).analyzed.is_streaming:
+        raise not_started(call.origin)
+    raise unsupported("checkpoint()", call.origin)
 
 
 _COMMANDS: dict[str | None, Command] = {
@@ -178,7 +160,5 @@ _COMMANDS: dict[str | None, Command] = {
     "streaming_query_command": streams.query,
     "streaming_query_manager_command": streams.manager,
     "streaming_query_listener_bus_command": streams.listener_bus,
-    "pipeline_command": lambda session, message, console, caller: pipelines.execute(
-        session, message, console
-    ),
+    "pipeline_command": pipelines.execute,
 }

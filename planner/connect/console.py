@@ -6,7 +6,8 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import TextIO
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TextIO
 
 from ..explaining import explain, with_advice
 from ..incremental_execution import IncrementalExecution
@@ -14,6 +15,10 @@ from ..model.errors import StateplanError
 from ..model.expressions.core import Origin
 from ..pipelines import printing
 from ..pipelines.model import Pipeline
+from .places import where_from
+
+if TYPE_CHECKING:
+    from .session import PlannerSession
 
 
 class Console:
@@ -34,10 +39,9 @@ class Console:
         self.shown: list[tuple[str, IncrementalExecution]] = []
         self.pipelines: list[Pipeline] = []
 
-    def note(self, text: str, caller: tuple[Origin, str] | None) -> None:
-        """Say on standard error what a script asked for and does not get."""
-        place = "" if caller is None else f"{caller[0].file}:{caller[0].line}: "
-        print(f"note: {place}{text}.", file=sys.stderr, flush=True)
+    def note(self, text: str, origin: Origin | None = None) -> None:
+        """Say on standard error what a script asked for, at that line, and does not get."""
+        print(f"note: {where_from(origin)}{text}.", file=sys.stderr, flush=True)
 
     def show(
         self,
@@ -56,11 +60,9 @@ class Console:
         Raises:
             StateplanError: the query cannot be planned.
         """
-        place = "" if origin is None else f"{origin.file}:{origin.line}: "
         called = f"query '{name}'" if name else "query"
         kind = "write of a batch" if batch else f"{called}, {execution.output_mode} mode"
-        title = f"{place}{kind}, to {sink}"
-        self._print(title, execution)
+        self._print(f"{where_from(origin)}{kind}, to {sink}", execution)
 
     def _print(self, title: str, execution: IncrementalExecution) -> None:
         text = explain(execution, self.mode)
@@ -114,3 +116,24 @@ _GRAPHS: dict[str, Callable[[Pipeline], str]] = {
     "mermaid": printing.graph_mermaid,
     "dot": printing.graph_dot,
 }
+
+
+@dataclass(frozen=True)
+class Call:
+    """A command of a client.
+
+    Attributes:
+        session: the client's.
+        console: where plans and notes go.
+        origin: the line of the user's code that made it, where the client sent its stack.
+        method: what that line called; empty where `origin` is None.
+    """
+
+    session: PlannerSession
+    console: Console
+    origin: Origin | None
+    method: str
+
+    def note(self, text: str) -> None:
+        """Say what the call asks for and does not get."""
+        self.console.note(text, self.origin)

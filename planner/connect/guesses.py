@@ -209,22 +209,20 @@ class Guesses:
                     continue
                 if changed := with_field(columns, path):
                     yield name, changed
-        # What `payload.*` gave is a field of the struct, and so may be what has another's name.
-        below = {"name": parts[-1:], "field": parts}.get(kind, [])
-        for name, columns in latest if below else ():
-            for above in nested_paths(columns, StructType):
-                if changed := with_field(columns, (*above, *below)):
-                    yield name, changed
-        # The element of an array that `explode` gave another name.
-        for name, columns in latest if kind == "field" else ():
-            for above in nested_paths(columns, ArrayType):
-                if changed := with_field(columns, (*above, parts[-1])):
-                    yield name, changed
-        # A column that has another name by now.
-        for name, columns in latest if kind == "field" else ():
-            for text in nested_paths(columns, StringType):
-                if changed := with_field(columns, (*text, *parts[1:])):
-                    yield name, changed
+        within: list[tuple[type[DataType], list[str]]] = []
+        if kind in ("name", "field"):
+            # What `payload.*` gave is a field of the struct, and so may be what has another's name.
+            within.append((StructType, parts if kind == "field" else parts[-1:]))
+        if kind == "field":
+            # The element of an array that `explode` gave another name.
+            within.append((ArrayType, parts[-1:]))
+            # A column that has another name by now.
+            within.append((StringType, parts[1:]))
+        for nested, below in within:
+            for name, columns in latest:
+                for above in nested_paths(columns, nested):
+                    if changed := with_field(columns, (*above, *below)):
+                        yield name, changed
         change = {"star": with_field, "struct": as_struct}.get(kind)
         for path in (parts[i:] for i in range(len(parts))) if change else ():
             for name, columns in latest:

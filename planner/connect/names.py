@@ -6,7 +6,8 @@ import re
 
 from ..model.errors import AnalysisError
 
-_PLAIN = re.compile(r"(?:\?[^?`]+\?|[^.])*")
+# In quotes, or plain; a dot in a placeholder, `?settings.TABLE?`, ends no plain part.
+_PART = re.compile(r"`(?P<quoted>(?:[^`]|``)*)`|(?P<plain>(?:\?[^?`]+\?|[^.`])*)")
 
 
 def name_parts(text: str) -> tuple[str, ...]:
@@ -17,46 +18,18 @@ def name_parts(text: str) -> tuple[str, ...]:
     """
     parts: list[str] = []
     position = 0
-    while True:
-        if text[position : position + 1] == "`":
-            part, position = _quoted(text, position)
-        else:
-            end = _plain_end(text, position)
-            part, position = text[position:end], end
-            if "`" in part:
-                raise _invalid(text)
-        parts.append(part)
+    while found := _PART.match(text, position):
+        quoted = found["quoted"]
+        parts.append(found["plain"] if quoted is None else quoted.replace("``", "`"))
+        position = found.end()
         if position == len(text):
             break
-        if text[position] != ".":
+        if text[position] != "." or position + 1 == len(text):
             raise _invalid(text)
         position += 1
-        if position == len(text):
-            raise _invalid(text)
     if len(parts) > 1 and not all(parts):
         raise _invalid(text)
     return tuple(parts)
-
-
-def _plain_end(text: str, position: int) -> int:
-    """Where a part without quotes ends; a dot in a placeholder, `?settings.TABLE?`, ends none."""
-    found = _PLAIN.match(text, position)
-    return found.end() if found else position
-
-
-def _quoted(text: str, start: int) -> tuple[str, int]:
-    """The part in back quotes from `start`, and where it ends."""
-    found = []
-    position = start + 1
-    while True:
-        end = text.find("`", position)
-        if end < 0:
-            raise _invalid(text)
-        found.append(text[position:end])
-        if text[end + 1 : end + 2] != "`":
-            return "".join(found), end + 1
-        found.append("`")
-        position = end + 2
 
 
 def _invalid(text: str) -> AnalysisError:

@@ -20,7 +20,7 @@ _SITE = re.compile(r"(?P<file>.*):(?P<line>\d+)")
 
 
 def origin_of(message: Message) -> Origin | None:
-    """Where a relation or an expression was written; None where the client did not tell.
+    """Where a relation or an expression was written; None where the client did not send it.
 
     The call site is `path:line`, the innermost line of the user's own code first; the fragment is
     the function that was called there, or all that messages say of it (see `call_sites`).
@@ -53,12 +53,17 @@ def where(origin: Origin | None) -> str:
     return "" if origin is None else f" ({origin.file}:{origin.line})"
 
 
+def where_from(origin: Origin | None) -> str:
+    """`job.py:12: ` before a text, or nothing."""
+    return "" if origin is None else f"{origin.file}:{origin.line}: "
+
+
 def remember_source(name: str, text: str) -> None:
     """Make the lines of code that is no file known under a name."""
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
 
 
-def caller_of(request: Message) -> tuple[Origin, str] | None:
+def caller_of(request: Message) -> tuple[Origin | None, str]:
     """The line that made a request and the method it called, where the client sent its stack.
 
     The client does so with SPARK_CONNECT_DEBUG_CLIENT_CALL_STACK=true, outermost frame first.
@@ -71,8 +76,8 @@ def caller_of(request: Message) -> tuple[Origin, str] | None:
         if frames:
             last = frames[-1]
             origin = origin_at(f"{last.file_name}:{last.line_number}")
-            return None if origin is None else (origin, last.method_name)
-    return None
+            return (None, "") if origin is None else (origin, last.method_name)
+    return None, ""
 
 
 def placed(error: StateplanError, origin: Origin | None) -> StateplanError:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.util import PythonEvalType
 
-from ...rules.analysis import analyze
 from ..model.errors import AnalysisError
 from ..model.expressions.core import (
     AggregateExpression,
@@ -31,7 +30,7 @@ from ..model.plans.python_operators import (
     UpdateEventTimeColumn,
 )
 from ..model.plans.query_plan import LogicalPlan
-from ..model.plans.relations import AnalyzedPlan, LocalRelation
+from ..model.plans.relations import LocalRelation
 from ..model.schemas.types import BYTE, DOUBLE, INT, STRING, ArrayType, StructField, StructType
 from ..model.text.text import plan_text
 from ..model.tree import replace
@@ -267,8 +266,7 @@ def _grouped(
     """The input with its keys before its columns, analyzed; and how many keys there are."""
     keys = tuple(keys)
     project = Project(child=child, project_list=(*keys, *child.output))
-    analyzed = analyze(project, reader.session.catalog, reader.session.conf)
-    return AnalyzedPlan(child=analyzed), len(keys)
+    return reader.staged(project), len(keys)
 
 
 def _aliased(key: Expression) -> Expression:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from pyspark.sql.connect.proto import base_pb2_grpc
+from pyspark.sql.connect.proto import base_pb2, base_pb2_grpc
 
 from ..model.errors import DescriptionError, InternalError, StateplanError
 from ..model.frozen import dataclass
@@ -24,19 +24,8 @@ _LOG = logging.getLogger(__name__)
 LOOPBACK = "127.0.0.1"
 # Calls that wait, such as those for the end of a stream, keep a thread each.
 _WORKERS = 1000
-_CALLS = (
-    "Config",
-    "AnalyzePlan",
-    "ReleaseExecute",
-    "Interrupt",
-    "ReleaseSession",
-    "CloneSession",
-    "GetStatus",
-    "AddArtifacts",
-    "ArtifactStatus",
-)
 _CALLS_WITHIN = 20_000
-_STREAMED = ("ExecutePlan", "ReattachExecute")
+_SERVICE = base_pb2.DESCRIPTOR.services_by_name["SparkConnectService"]
 
 
 class _Served(base_pb2_grpc.SparkConnectServiceServicer):
@@ -45,10 +34,10 @@ class _Served(base_pb2_grpc.SparkConnectServiceServicer):
     def __init__(self, service: base_pb2_grpc.SparkConnectServiceServicer) -> None:
         self.book = ErrorBook()
         self._service = service
-        for name in _CALLS:
-            setattr(self, name, self._answering(getattr(service, name)))
-        for name in _STREAMED:
-            setattr(self, name, self._streaming(getattr(service, name)))
+        for method in _SERVICE.methods:
+            if method.name != "FetchErrorDetails":
+                turned = self._streaming if method.server_streaming else self._answering
+                setattr(self, method.name, turned(getattr(service, method.name)))
 
     def FetchErrorDetails(self, request: Message, context: Any) -> Message:
         """The whole of an error that was sent in short; a service may know of others."""

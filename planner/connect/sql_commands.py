@@ -14,13 +14,12 @@ from pyspark.sql.connect import proto
 from ..model.errors import AnalysisError
 from ..model.schemas.ddl import parse_schema
 from .analyze import schema_of
-from .console import Console
+from .console import Call
 from .failures import table_not_found, unsupported
 from .places import Message
 
 if TYPE_CHECKING:
     from .session import PlannerSession
-    from .streams import Caller
 
 _FLAGS = re.IGNORECASE | re.DOTALL
 _NAME = r"(?P<name>(?:`[^`]+`|\?[^?]+\?|[\w.])+)"  # with a placeholder for what is not here
@@ -41,7 +40,7 @@ _TO_BE_WRITTEN = re.compile(r"(INSERT|MERGE|UPDATE|DELETE|COPY|LOAD)\b", re.IGNO
 Handler = Callable[["PlannerSession", re.Match[str]], None]
 
 
-def carry_out(session: PlannerSession, text: str, console: Console, caller: Caller) -> bool:
+def carry_out(call: Call, text: str) -> bool:
     """Carry out a statement that is no query; False if it is one.
 
     Raises:
@@ -50,15 +49,13 @@ def carry_out(session: PlannerSession, text: str, console: Console, caller: Call
     text = _bare(text)
     for pattern, handler in _COMMANDS:
         if found := pattern.fullmatch(text):
-            handler(session, found)
+            handler(call.session, found)
             return True
     if _OTHER_THINGS.match(text):
-        console.note(
-            f"{' '.join(text.split()[:2]).upper()} changes no plan: it is left out", caller
-        )
+        call.note(f"{' '.join(text.split()[:2]).upper()} changes no plan: it is left out")
         return True
     if _TO_BE_WRITTEN.match(text):
-        console.note(f"{text.split()[0].upper()} is not carried out: nothing runs", caller)
+        call.note(f"{text.split()[0].upper()} is not carried out: nothing runs")
         return True
     return False
 

@@ -16,21 +16,19 @@ from ..explaining import explain
 from ..incremental_execution import IncrementalExecution
 from ..model.catalog import TempView
 from ..model.errors import AnalysisError
-from ..model.expressions.core import Origin
 from ..model.formats import FILE_FORMATS
 from ..model.frozen import dataclass
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import LocalRelation, StreamingRelation
 from ..model.schemas.open_schemas import is_placeholder
 from .analyze import schema_of
-from .console import Console
+from .console import Call
 from .places import Message
 
 if TYPE_CHECKING:
     from .session import Planned, PlannerSession
 
 _MODES = ("append", "update", "complete")
-Caller = tuple[Origin, str] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,19 +41,17 @@ class StartedQuery:
     execution: IncrementalExecution
 
 
-def start(
-    session: PlannerSession, message: Message, console: Console, caller: Caller
-) -> list[Message]:
+def start(call: Call, message: Message) -> list[Message]:
     """`writeStream...start()` and `toTable()`: the plan is printed, nothing runs.
 
     Raises:
         StateplanError: Spark would refuse to start the query.
     """
+    session = call.session
     frame = planned_stream(session, message.input)
     execution = session.execution(frame, output_mode_of(message.output_mode))
     name = message.query_name or None
-    origin = caller[0] if caller else None
-    console.show(execution, name, _sink(message), origin)
+    call.console.show(execution, name, _sink(message), call.origin)
     started = StartedQuery(
         id=str(uuid.uuid4()), run_id=str(uuid.uuid4()), name=name, execution=execution
     )
@@ -116,9 +112,7 @@ def _sink(message: Message) -> str:
 # ------------------------------------------------------------------------------ started queries
 
 
-def query(
-    session: PlannerSession, message: Message, console: Console, caller: Caller
-) -> list[Message]:
+def query(call: Call, message: Message) -> list[Message]:
     """What is asked of a started query: it has ended, without a row and without an error."""
     answer = proto.ExecutePlanResponse()
     result = answer.streaming_query_command_result
@@ -127,11 +121,11 @@ def query(
         case "status":
             result.status.status_message = "Planned only: nothing runs"
         case "last_progress" | "recent_progress":
-            started = session.queries[message.query_id.id]
+            started = call.session.queries[message.query_id.id]
             result.recent_progress.recent_progress_json.append(_progress(started))
         case "explain":
             mode = "extended" if message.explain.extended else "simple"
-            started = session.queries[message.query_id.id]
+            started = call.session.queries[message.query_id.id]
             result.explain.result = explain(started.execution, mode)
         case "exception":
             result.exception.SetInParent()
@@ -162,9 +156,7 @@ def _progress(started: StartedQuery) -> str:
     return json.dumps(fields)
 
 
-def manager(
-    session: PlannerSession, message: Message, console: Console, caller: Caller
-) -> list[Message]:
+def manager(call: Call, message: Message) -> list[Message]:
     """`spark.streams`: no query is active."""
     answer = proto.ExecutePlanResponse()
     result = answer.streaming_query_manager_command_result
@@ -186,9 +178,7 @@ def manager(
     return [answer]
 
 
-def listener_bus(
-    session: PlannerSession, message: Message, console: Console, caller: Caller
-) -> list[Message]:
+def listener_bus(call: Call, message: Message) -> list[Message]:
     """Listeners of queries: they are taken, but nothing ever happens."""
     answer = proto.ExecutePlanResponse()
     added = message.WhichOneof("command") == "add_listener_bus_listener"

@@ -6,6 +6,7 @@ import json
 
 from pyspark.sql.connect import proto
 
+from ..model.errors import AnalysisError
 from ..model.expressions.core import AttributeReference
 from ..model.schemas import types as model
 from ..model.schemas.ddl import collated, parse_schema, parse_type
@@ -116,8 +117,6 @@ def read_type(text: str) -> DataType:
     """
     if text.lstrip().startswith(("{", '"')):
         return _from_json(text)
-    from ..model.errors import AnalysisError
-
     try:
         return parse_type(text)
     except AnalysisError as error:

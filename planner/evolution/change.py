@@ -32,7 +32,10 @@ class Change:
     def finding(
         self, what: str, verdict: Verdict, was: str, now: str, why: str, action: str = ""
     ) -> Finding:
-        """A finding about this operator; where both texts are the same, the later says so."""
+        """A finding about this operator; where both texts are the same, the later says so.
+
+        What Spark refuses of a change that it has planned, it refuses as the first batch runs.
+        """
         if was == now:
             now = f"{now}, of another meaning"
         return Finding(
@@ -43,6 +46,7 @@ class Change:
             now=now,
             why=why,
             action=action or (REBUILD if verdict == "stale" else KEEP),
+            phase="batch" if verdict == "refused" else None,
         )
 
     def found(self, fact: str, verdict: Verdict, why: str) -> Finding:

@@ -11,6 +11,8 @@ from typing import Any
 
 from ...physical.aggregate import AggregationStep
 from ...physical.basic import EventTimeWatermarkExec
+from ...physical.explain import stateful as stateful  # its handlers of joins
+from ...physical.explain.state_facts import NEVER, eviction, late_rows
 from ...physical.join_state import event_time
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.python_state import (
@@ -151,13 +153,16 @@ def families(writer: StateStoreWriter) -> tuple[Family, ...]:
 @singledispatch
 def evicts(writer: StateStoreWriter) -> bool:
     """Whether the watermark lets rows of the operator's state go, or says that they are due."""
-    return False
+    return not eviction(writer).startswith(NEVER)
 
 
 @singledispatch
 def hears_watermark(writer: StateStoreWriter) -> bool:
-    """Whether the watermark decides about the operator's rows or its state."""
-    return evicts(writer)
+    """Whether the watermark decides about the operator's rows or its state.
+
+    It drops late rows also where it lets no state go.
+    """
+    return not late_rows(writer).startswith("none")
 
 
 def _input(relation: Relation) -> Fact:
@@ -211,22 +216,6 @@ def _input_of_groups(writer: StateStoreSaveExec | SessionWindowStateStoreSaveExe
     return Fact(base[1], rows_text(base[1]))
 
 
-@evicts.register
-def _(writer: StateStoreSaveExec) -> bool:
-    return writer.output_mode != "complete" and event_time(writer.keys) is not None
-
-
-@evicts.register
-def _(writer: SessionWindowStateStoreSaveExec) -> bool:
-    return writer.output_mode != "complete" and writer.session.delay_ms is not None
-
-
-@hears_watermark.register
-def _(writer: SessionWindowStateStoreSaveExec) -> bool:
-    """Late rows are dropped in complete mode too, where other aggregates take them."""
-    return writer.session.delay_ms is not None
-
-
 # ------------------------------------------------------------------------ deduplication, limit
 
 
@@ -240,19 +229,6 @@ def _(writer: BaseStreamingDeduplicateExec) -> dict[str, Fact]:
         if time is not None:
             facts["event time"] = Fact((below.of(time), time.delay_ms), time.name)
     return facts
-
-
-@evicts.register
-def _(writer: BaseStreamingDeduplicateExec) -> bool:
-    if isinstance(writer, StreamingDeduplicateWithinWatermarkExec):
-        return event_time(writer.child.output) is not None
-    return event_time(writer.keys) is not None
-
-
-@hears_watermark.register
-def _(writer: BaseStreamingDeduplicateExec) -> bool:
-    """Late rows are dropped also where no key ever goes."""
-    return event_time(writer.child.output) is not None
 
 
 @meaning.register
@@ -306,11 +282,6 @@ def _(writer: StreamingSymmetricHashJoinExec) -> bool:
     return any(limit is not None for limit in writer.state_watermarks(0))
 
 
-@hears_watermark.register
-def _(writer: StreamingSymmetricHashJoinExec) -> bool:
-    return any(event_time(side.output) is not None for side in (writer.left, writer.right))
-
-
 # ------------------------------------------------------------------------------ Python functions
 
 
@@ -335,12 +306,7 @@ def _(writer: PythonStatefulExec) -> dict[str, Fact]:
 @evicts.register
 def _(writer: PythonStatefulExec) -> bool:
     """In event time late rows are dropped, and timeouts and timers come with the watermark."""
-    if isinstance(writer, TransformWithStateInPySparkExec):
-        timed = writer.time_mode == "EventTime"
-    else:
-        assert isinstance(writer, FlatMapGroupsInPandasWithStateExec)
-        timed = writer.timeout == "EventTimeTimeout"
-    return timed and event_time(writer.children[0].output) is not None
+    return not late_rows(writer).startswith("none")
 
 
 @hears_watermark.register

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dis
 import types
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ...physical.state import StateVariable, VariableKind
@@ -60,18 +61,20 @@ class _Self:
     """The processor."""
 
 
+@dataclass(frozen=True)
 class _Named:
     """A module, a class or a function by its full name, or a method of the handle."""
 
-    def __init__(self, name: str, of: object = None) -> None:
-        self.name, self.of = name, of
+    name: str
+    of: object = None
 
 
+@dataclass(frozen=True)
 class _TypeMade:
     """A type of PySpark's: its class, and what is known of it by attribute."""
 
-    def __init__(self, name: str, parts: dict[str, Any]) -> None:
-        self.name, self.parts = name, parts
+    name: str
+    parts: dict[str, Any]
 
 
 def variables_of(function: PythonUDF) -> tuple[StateVariable, ...] | None:

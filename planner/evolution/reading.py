@@ -5,9 +5,9 @@ Text files and Java's modified UTF only: no row of state, no Arrow, no JVM.
 
 from __future__ import annotations
 
+import io
 import json
 import os
-import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -39,7 +39,7 @@ def schemas_in(data: bytes, path: str, store: str) -> Iterator[tuple[str, Stored
                 yield name, _stored_schema(key, value)
         else:
             raise unreadable(path, f"its version is '{version[:20]}'")
-    except (struct.error, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         raise unreadable(path, "it holds no schema") from None
 
 
@@ -51,30 +51,22 @@ class _Java:
     """Reads what Java's DataOutputStream wrote."""
 
     def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
+        self._data = io.BytesIO(data)
 
-    @property
-    def left(self) -> int:
-        """The number of bytes not yet read."""
-        return len(self._data) - self._at
-
-    def integer(self, size: int = 4) -> int:
-        """A whole number of so many bytes."""
-        if self.left < size:
+    def _bytes(self, size: int) -> bytes:
+        found = self._data.read(size)
+        if len(found) < size:
             raise ValueError("it ends early")
-        found = int.from_bytes(self._data[self._at : self._at + size], "big", signed=True)
-        self._at += size
         return found
+
+    def integer(self) -> int:
+        """A whole number of four bytes."""
+        return int.from_bytes(self._bytes(4), "big", signed=True)
 
     def utf(self) -> str:
         """A text with its length in two bytes before it."""
-        (length,) = struct.unpack_from(">H", self._data, self._at)
-        start = self._at + 2
-        if start + length > len(self._data):
-            raise ValueError("it ends early")
-        self._at = start + length
-        return self._data[start : self._at].decode("utf-8", "surrogatepass")
+        length = int.from_bytes(self._bytes(2), "big")
+        return self._bytes(length).decode("utf-8", "surrogatepass")
 
     def chunks(self) -> str:
         """A long text in pieces."""
@@ -82,9 +74,10 @@ class _Java:
 
     def numbered(self) -> str:
         """A long text with, in later versions, the schema's number in two bytes before it."""
-        (pieces,) = struct.unpack_from(">I", self._data, self._at)
-        if not 0 < pieces < _MOST_PIECES:  # what was read as their number begins with another one
-            self._at += 2
+        start = self._data.tell()
+        known = 0 < self.integer() < _MOST_PIECES
+        # Else what was read as the number of pieces begins with another one.
+        self._data.seek(start if known else start + 2)
         return self.chunks()
 
 

@@ -9,7 +9,7 @@ the steps of an aggregation leave no trace.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
 from functools import singledispatch
 
 from ...physical.basic import (
@@ -45,7 +45,6 @@ from ..model.expressions.core import Alias, AttributeReference, Expression
 from ..model.frozen import dataclass
 from ..model.memo import remembered
 from ..model.plans.query_plan import QueryPlan
-from ..model.schemas.types import StructType
 from ..model.text.literal_text import session_time_zone
 from .symbols import (
     Columns,
@@ -53,6 +52,7 @@ from .symbols import (
     conjuncts,
     kind,
     order_key,
+    own_fields,
     symbol,
     symbol_of_other,
     without_implied,
@@ -132,14 +132,10 @@ def handler(plan: SparkPlan) -> Relation:
     """An operator without a handler: all of its fields count, and the columns it is given."""
     inputs = [relation_of(child) for child in plan.children]
     columns: dict[int, Symbol] = {k: v for each in inputs for k, v in each.columns.items()}
-    own: list[Hashable] = [type(plan).__name__]
     skipped = {*plan.child_fields, "codegen_stage", "plan_id", "state_info", "attributes"}
     skipped |= {"event_time_watermark_for_late_events", "event_time_watermark_for_eviction"}
-    for each in fields(plan):
-        if each.compare and each.name not in skipped:
-            own.append(_value(getattr(plan, each.name), columns))
     given = tuple(i.outputs(c) for i, c in zip(inputs, plan.children, strict=True))
-    base = (*own, tuple(i.rows for i in inputs), given)
+    base = (*own_fields(plan, columns, skipped), tuple(i.rows for i in inputs), given)
     passed = frozenset(c.expr_id for child in plan.children for c in child.output)
     new: dict[int, Symbol] = {
         a.expr_id: ("made", type(plan).__name__, i)
@@ -148,18 +144,6 @@ def handler(plan: SparkPlan) -> Relation:
     }
     marks = frozenset(mark for i in inputs for mark in i.watermarks)
     return Relation(base, columns={**columns, **new}, watermarks=marks)
-
-
-def _value(value: object, columns: Columns) -> Hashable:
-    match value:
-        case Expression():
-            return symbol(value, columns)
-        case tuple():
-            return tuple(_value(item, columns) for item in value)
-        case StructType():
-            return kind(value)
-        case _:
-            return repr(value)
 
 
 @handler.register

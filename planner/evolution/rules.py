@@ -6,7 +6,8 @@ same.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import Any
 
 from .change import KEEP, Change, Rule
 from .operators import Fact
@@ -14,20 +15,34 @@ from .report import Finding, Verdict
 from .symbols import Symbol, made_of, order_key, overwritten, readable, serves
 
 _PADDING = ("Inner", "Cross", "LeftOuter", "RightOuter", "FullOuter")
+Effect = tuple[Verdict, str] | None
+"""What a changed fact does, and why that matters; None where nothing is at stake."""
+FactRule = Callable[[Change, str, Fact, Fact], Effect]
 
 
-def join_type(change: Change) -> Iterator[Finding]:
+def about(*names: str) -> Callable[[FactRule], Rule]:
+    """Makes a rule that is asked about each of these facts that changed, before and after."""
+
+    def decorate(rule: FactRule) -> Rule:
+        def findings(change: Change) -> Iterator[Finding]:
+            for name in names:
+                facts = change.facts(name)
+                effect = facts and rule(change, name, *facts)
+                if effect:
+                    yield change.found(name, *effect)
+
+        return findings
+
+    return decorate
+
+
+@about("join type")
+def join_type(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
     """Rows and whether they had a match are stored alike for all types but semi joins."""
-    facts = change.facts("join type")
-    if facts is None:
-        return
-    was, now = facts
     if was.value in _PADDING and now.value in (*_PADDING, "LeftSemi"):
         why = "the stored rows serve the new join too; what the old one emitted stays as it is"
-        yield change.found("join type", "stale", why)
-    else:
-        why = "the old join did not store the rows that the new one needs"
-        yield change.found("join type", "differs", why)
+        return "stale", why
+    return "differs", "the old join did not store the rows that the new one needs"
 
 
 def join_rows(change: Change) -> Iterator[Finding]:
@@ -93,112 +108,76 @@ def _put(value: Hashable, columns: dict[Symbol, Symbol]) -> Hashable:
     return value
 
 
-def join_condition(change: Change) -> Iterator[Finding]:
+@about("condition")
+def join_condition(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
     """An inner join's condition chooses among pairs; an outer one's decides what had a match."""
-    if not change.facts("condition"):
-        return
     inner = all(o.facts["join type"].value in ("Inner", "Cross") for o in (change.was, change.now))
     if inner:
         why = "the condition chooses among pairs of stored rows; pairs that are out stay out"
-        yield change.found("condition", "stale", why)
-    else:
-        why = "stored rows are marked as matched, or not, by the old condition"
-        yield change.found("condition", "differs", why)
+        return "stale", why
+    return "differs", "stored rows are marked as matched, or not, by the old condition"
 
 
-def join_retention(change: Change) -> Iterator[Finding]:
+@about("left kept", "right kept")
+def join_retention(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
     """Rows that the old bounds evicted cannot match any more."""
-    for side in ("left", "right"):
-        facts = change.facts(f"{side} kept")
-        if facts is None:
-            continue
-        was, now = facts
-        if was.value is None or (now.value is not None and now.value <= was.value):
-            continue
-        why = f"rows of the {side} side that the new bounds would keep were evicted by the old ones"
-        yield change.found(f"{side} kept", "differs", why)
+    if was.value is None or (now.value is not None and now.value <= was.value):
+        return None
+    side = fact.split()[0]
+    why = f"rows of the {side} side that the new bounds would keep were evicted by the old ones"
+    return "differs", why
 
 
-def keys(change: Change) -> Iterator[Finding]:
+@about("keys", "session")
+def keys(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
     """State is found by its keys, in their order."""
-    for name in ("keys", "session"):
-        facts = change.facts(name)
-        if facts is None:
-            continue
-        was, now = facts
-        why = "rows of state were stored under the old keys: new rows meet state of other groups"
-        if isinstance(was.value, tuple) and _same_set(was.value, now.value):
-            why = "the keys' order is part of what state is found by: no old row is found again"
-        if name == "session" or ("aggregates" in change.now.facts and "window(" in was.text):
-            why = "state holds groups of the old windows, and new rows go to others beside them"
-        yield change.found(name, "differs", why)
+    why = "rows of state were stored under the old keys: new rows meet state of other groups"
+    if _same_set(was.value, now.value):
+        why = "the keys' order is part of what state is found by: no old row is found again"
+    if fact == "session" or ("aggregates" in change.now.facts and "window(" in was.text):
+        why = "state holds groups of the old windows, and new rows go to others beside them"
+    return "differs", why
 
 
 def _same_set(was: Iterable[Hashable], now: Iterable[Hashable]) -> bool:
     return sorted(map(order_key, was)) == sorted(map(order_key, now))
 
 
-def aggregates(change: Change) -> Iterator[Finding]:
+@about("aggregates")
+def aggregates(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
     """Buffers differ by their place alone."""
-    facts = change.facts("aggregates")
-    if facts is None:
-        return
-    was, now = facts
-    assert isinstance(was.value, tuple) and isinstance(now.value, tuple)
     changed = [pair for pair in zip(was.value, now.value, strict=False) if pair[0] != pair[1]]
     changed = [pair for pair in changed if not serves(*pair)]
     if not changed and len(was.value) == len(now.value):
-        return
-    unreadable = next((pair for pair in changed if not readable(*pair)), None)
-    if unreadable is not None:
+        return None
+    if not all(readable(*pair) for pair in changed):
         why = "the stored bytes are those of another kind of object: reading them fails the batch"
-        yield Finding(
-            verdict="refused",
-            what="aggregates",
-            operator=change.now.id,
-            was=was.text,
-            now=now.text,
-            why=why,
-            action=KEEP,
-            phase="batch",
-        )
-        return
+        return "refused", why
     if change.mode == "update" and all(overwritten(new) for _, new in changed):
         why = "each new row overwrites what the buffer held; groups without one keep the old value"
-        yield change.found("aggregates", "stale", why)
-        return
-    why = "the stored numbers are of the old function or column, and new rows are added to them"
-    if isinstance(was.value, tuple) and _same_set(_functions(was.value), _functions(now.value)):
+        return "stale", why
+    if _same_set(_functions(was.value), _functions(now.value)):
         why = "buffers are read by their place: each function goes on from another one's numbers"
-    yield change.found("aggregates", "differs", why)
+        return "differs", why
+    why = "the stored numbers are of the old function or column, and new rows are added to them"
+    return "differs", why
 
 
-def _functions(buffers: Hashable) -> tuple[Hashable, ...]:
-    assert isinstance(buffers, tuple)
+def _functions(buffers: Iterable[Symbol]) -> tuple[Hashable, ...]:
     return tuple(buffer[2] if len(buffer) == 3 else buffer for buffer in buffers)
 
 
-def limit(change: Change) -> Iterator[Finding]:
+@about("limit")
+def limit(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
     """State is the number of rows let through so far."""
-    facts = change.facts("limit")
-    if facts is None:
-        return
-    was, now = facts
-    assert isinstance(was.value, int) and isinstance(now.value, int)
     if now.value < was.value:
-        why = "rows beyond the new limit may be out already; from now on it is kept"
-        yield change.found("limit", "stale", why)
-    else:
-        why = "rows that the old limit dropped are gone, and others come out in their place"
-        yield change.found("limit", "differs", why)
+        return "stale", "rows beyond the new limit may be out already; from now on it is kept"
+    return "differs", "rows that the old limit dropped are gone, and others come out in their place"
 
 
-def inputs(change: Change) -> Iterator[Finding]:
+@about("input")
+def inputs(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
     """State was made of the rows that reached the operator."""
-    facts = change.facts("input")
-    if facts is None:
-        return
-    was, now = facts
     (was_base, was_filters), (base, filters) = was.value, now.value
     added, removed = filters - was_filters, was_filters - filters
     known = _known(change.now.facts["keys"].value) if "keys" in change.now.facts else frozenset()
@@ -208,17 +187,13 @@ def inputs(change: Change) -> Iterator[Finding]:
         and change.mode != "complete"
         and not (change.mode == "append" and "aggregates" in change.now.facts)
     ):
-        why = "the filter leaves out whole groups: what is in the sink of them stays"
-        yield change.found("input", "stale", why)
-        return
-    why = "the state was made of other rows than those that come in now"
-    yield change.found("input", "differs", why)
+        return "stale", "the filter leaves out whole groups: what is in the sink of them stays"
+    return "differs", "the state was made of other rows than those that come in now"
 
 
-def _known(keys: Hashable) -> frozenset[Symbol]:
+def _known(keys: Iterable[Any]) -> frozenset[Symbol]:
     """The keys, and the start and end of those that are windows."""
     found: set[Symbol] = set()
-    assert isinstance(keys, tuple)
     for key in keys:
         found.add(key)
         if key[:2] == ("call", "named_struct"):
@@ -243,11 +218,10 @@ def watermark(change: Change) -> Iterator[Finding]:
     yield change.finding("watermark", "differs", was.text, now.text, why)
 
 
-def event_time(change: Change) -> Iterator[Finding]:
+@about("event time")
+def event_time(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
     """A key expires a delay after its first row's event time."""
-    if change.facts("event time"):
-        why = "stored keys expire by the old event time or delay"
-        yield change.found("event time", "differs", why)
+    return "differs", "stored keys expire by the old event time or delay"
 
 
 def python_state(change: Change) -> Iterator[Finding]:
@@ -256,9 +230,9 @@ def python_state(change: Change) -> Iterator[Finding]:
         facts = change.facts(name)
         if facts is not None:
             was, now = facts
-            shown = (was.text, now.text if now.text != was.text else f"{now.text}, other code")
+            shown = now.text if now.text != was.text else f"{now.text}, other code"
             why = "the old function made the state: only its author knows if the new one fits it"
-            yield change.finding(name, "differs", *shown, why)
+            yield change.finding(name, "differs", was.text, shown, why)
 
 
 def output_mode(change: Change) -> Iterator[Finding]:

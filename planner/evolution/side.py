@@ -11,7 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import asdict, field
 from functools import cached_property
 from typing import Any
 
@@ -215,10 +215,7 @@ def document_of(side: Side) -> dict[str, Any] | None:
         "version": VERSION,
         "output_mode": side.mode,
         "conf": dict(side.asked.settings),
-        "sources": [
-            {"view": s.view, "path": s.path, "name": s.name, "format": s.format}
-            for s in side.sources
-        ],
+        "sources": list(map(asdict, side.sources)),
         "plan": plan,
     }
 

@@ -8,7 +8,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import singledispatch
 
@@ -37,6 +37,7 @@ from ..model.schemas.types import (
     MapType,
     StructType,
 )
+from ..model.tree import TreeNode
 from .python_code import code_of
 from .stored import shape
 from .zones import call_reads_clock, cast_reads_clock
@@ -244,11 +245,13 @@ def _lambda(function: LambdaFunction, columns: Columns) -> Symbol:
 @singledispatch
 def symbol_of_other(expression: Expression, columns: Columns) -> Symbol:
     """Any other expression by the fields that take part in its equality; by class."""
-    found: list[Hashable] = [type(expression).__name__]
-    for field in fields(expression):
-        if field.compare and field.name not in ("expr_id", "result_id"):
-            found.append(_value(getattr(expression, field.name), columns))
-    return tuple(found)
+    return own_fields(expression, columns, ("expr_id", "result_id"))
+
+
+def own_fields(node: TreeNode, columns: Columns, skipped: Container[str]) -> Symbol:
+    """A node's class, and its fields that take part in equality, but for those skipped."""
+    compared = (f.name for f in fields(node) if f.compare and f.name not in skipped)
+    return (type(node).__name__, *(_value(getattr(node, name), columns) for name in compared))
 
 
 def _value(value: object, columns: Columns) -> Hashable:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ..model.expressions.core import Expression
-from ..model.frozen import dataclass
 from ..sql import parse_expression
 from ..sql.errors import fragment_error, origin_at
 from .auto_cdc import AutoCdc
@@ -12,16 +11,10 @@ from .statement_cursor import StatementCursor, blanked
 _CLAUSES = ("APPLY", "SEQUENCE", "COLUMNS", "STORED", "TRACK")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ChangeFlow:
-    """What AUTO CDC says: the query of the changes, and how they are applied."""
-
-    source: str
-    auto_cdc: AutoCdc
-
-
-def read_change_flow(at: StatementCursor, *, databricks: bool) -> ChangeFlow:
+def read_change_flow(at: StatementCursor, *, databricks: bool) -> tuple[str, AutoCdc]:
     """What stands behind AUTO CDC, up to the end of the statement.
+
+    It says the query of the changes, and how they are applied.
 
     Raises:
         AnalysisError: PARSE_SYNTAX_ERROR, or a source that is no stream.
@@ -54,18 +47,15 @@ def read_change_flow(at: StatementCursor, *, databricks: bool) -> ChangeFlow:
         tracked, untracked = _selection(at)
     if not at.at_end:
         raise at.misfit()
-    return ChangeFlow(
-        source=source,
-        auto_cdc=AutoCdc(
-            keys=keys,
-            sequence_by=sequence_by,
-            deletes=deletes,
-            columns=columns,
-            except_columns=left_out,
-            scd_type=scd_type,
-            tracked=tracked,
-            untracked=untracked,
-        ),
+    return source, AutoCdc(
+        keys=keys,
+        sequence_by=sequence_by,
+        deletes=deletes,
+        columns=columns,
+        except_columns=left_out,
+        scd_type=scd_type,
+        tracked=tracked,
+        untracked=untracked,
     )
 
 

@@ -44,25 +44,10 @@ class DatasetKind(StrEnum):
 
 
 @dataclass(kw_only=True, eq=False)
-class Dataset:
-    """A table, a view or a sink that a pipeline defines.
-
-    Attributes:
-        identifier: catalog, database and name; the name alone for temporary views and sinks.
-        schema: the columns that its definition declares, if it does.
-        format: of a table's files, or a sink's.
-        origin: the line that defines it.
-    """
+class _Named:
+    """What has a name: of a catalog, a database and its own, or of fewer parts."""
 
     identifier: Identifier
-    kind: DatasetKind
-    schema: StructType | None = None
-    format: str = ""
-    comment: str = ""
-    partitioning: tuple[str, ...] = ()
-    clustering: tuple[str, ...] = ()
-    options: Mapping[str, str] = field(default_factory=dict)
-    origin: Origin | None = None
 
     @property
     def name(self) -> str:
@@ -73,6 +58,27 @@ class Dataset:
     def full_name(self) -> str:
         """As Spark's messages name it."""
         return ".".join(self.identifier)
+
+
+@dataclass(kw_only=True, eq=False)
+class Dataset(_Named):
+    """A table, a view or a sink that a pipeline defines.
+
+    Attributes:
+        identifier: catalog, database and name; the name alone for temporary views and sinks.
+        schema: the columns that its definition declares, if it does.
+        format: of a table's files, or a sink's.
+        origin: the line that defines it.
+    """
+
+    kind: DatasetKind
+    schema: StructType | None = None
+    format: str = ""
+    comment: str = ""
+    partitioning: tuple[str, ...] = ()
+    clustering: tuple[str, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +97,14 @@ class Read:
 
 
 @dataclass(kw_only=True, eq=False)
-class Flow:
+class Flow(_Named):
     """A query that writes a data set.
 
     Attributes:
         identifier: catalog, database and name.
         target: the identifier of the data set, as the flow names it.
-        query: what the front end plans: a relation of Spark Connect's protocol.
+        query: what the front end plans: a relation of Spark Connect's protocol; of a flow that an
+            SQL file defines the text, until the front end takes the flow in.
         settings: Spark settings of this flow alone.
         auto_cdc: how a change flow applies its rows; its query is the source.
         database: what unqualified names in its query belong to.
@@ -107,7 +114,6 @@ class Flow:
         once: a query at rest fills a streaming table, as on Databricks.
     """
 
-    identifier: Identifier
     target: Identifier
     query: object
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -118,16 +124,6 @@ class Flow:
     execution: IncrementalExecution | None = None
     streaming: bool = False
     once: bool = False
-
-    @property
-    def name(self) -> str:
-        """Without the default catalog and database."""
-        return short_name(self.identifier)
-
-    @property
-    def full_name(self) -> str:
-        """As Spark's messages name it."""
-        return ".".join(self.identifier)
 
 
 @dataclass(kw_only=True)

@@ -9,6 +9,7 @@ from ..model.errors import AnalysisError
 from ..model.expressions.core import Origin
 from ..model.schemas.types import StructType
 from ..model.text.quoting import to_sql_id
+from ..model.text.schema_text import tree_string
 
 if TYPE_CHECKING:
     from .model import Dataset, Flow, Identifier
@@ -184,8 +185,8 @@ def schemas_differ(dataset: Dataset, so_far: StructType, other: StructType) -> A
         "UNABLE_TO_INFER_PIPELINE_TABLE_SCHEMA",
         origin=dataset.origin,
         tableName=dataset.full_name,
-        inferredDataSchema=tree(so_far),
-        incompatibleDataSchema=f"{tree(other)}\n",
+        inferredDataSchema=tree_string(so_far),
+        incompatibleDataSchema=f"{tree_string(other)}\n",
     )
 
 
@@ -203,16 +204,9 @@ def declared_differs(dataset: Dataset, declared: StructType, inferred: StructTyp
         origin=dataset.origin,
         tableName=dataset.full_name,
         streamingTableHint=note,
-        specifiedSchema=tree(declared),
-        inferredDataSchema=f"{tree(inferred)}\n",
+        specifiedSchema=tree_string(declared),
+        inferredDataSchema=f"{tree_string(inferred)}\n",
     )
-
-
-def tree(schema: StructType) -> str:
-    """The columns as `printSchema` shows them."""
-    from ..model.text.schema_text import tree_string
-
-    return tree_string(schema)
 
 
 # --------------------------------------------------------------------------------------- AUTO CDC

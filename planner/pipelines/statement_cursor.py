@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from ..model.errors import AnalysisError
-from ..sql.errors import origin_at
+from ..sql.errors import marked
 from ..sql.tokens import END_OF_INPUT, Token, tokenize
 
 _UNSET = re.compile(r"\$\{([\w.]+)\}")
@@ -63,10 +63,6 @@ class StatementCursor:
         token = self.token
         near = END_OF_INPUT if token is None else f"'{self.text[token.start : token.stop + 1]}'"
         start = len(self.text.rstrip()) if token is None else token.start
-        origin = origin_at(self.text, start, start)
-        mark = "-" * origin.position + "^^^"
-        lines = self.text.split("\n")
-        shown = "\n".join([*lines[: origin.line], mark, *lines[origin.line :]])
         unset = dict.fromkeys(_UNSET.findall(self.text)) if near == "'$'" else ()
         error = AnalysisError.of(
             "PARSE_SYNTAX_ERROR",
@@ -75,9 +71,7 @@ class StatementCursor:
             error=near,
             hint_=more,
         )
-        error.message = (
-            f"\n{error.message} (line {origin.line}, pos {origin.position})\n\n== SQL ==\n{shown}\n"
-        )
+        error.message = f"\n{error.message} {marked(self.text, start)}\n"
         return error
 
     def name(self) -> tuple[str, ...]:

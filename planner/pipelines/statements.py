@@ -13,11 +13,11 @@ from ..model.errors import AnalysisError
 from ..model.expressions.base import Origin
 from ..model.frozen import dataclass
 from ..model.schemas.ddl import parse_schema
-from ..model.schemas.types import StructType
 from ..model.settings.conf import Conf
 from ..sql import parse
-from .change_flows import ChangeFlow, read_change_flow
-from .model import DATABASE, DatasetKind, Identifier
+from .auto_cdc import AutoCdc
+from .change_flows import read_change_flow
+from .model import DATABASE, Dataset, DatasetKind, Flow, Identifier
 from .refusals import bad_statement, without_condition
 from .statement_cursor import StatementCursor
 
@@ -41,41 +41,16 @@ _DATABRICKS = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class DatasetStatement:
-    """CREATE of a data set.
+class Statement:
+    """What one statement defines, under the names as they are written.
 
     Attributes:
-        name: as written.
-        query: the text behind AS, if there is one.
-        change_flow: FLOW AUTO CDC in the statement.
+        dataset: what it creates; None where it creates no more than a flow.
+        flow: writes the data set, or another one; its query is text. None where AS is left out.
     """
 
-    name: Identifier
-    kind: DatasetKind
-    origin: Origin
-    schema: StructType | None = None
-    format: str = ""
-    comment: str = ""
-    partitioning: tuple[str, ...] = ()
-    clustering: tuple[str, ...] = ()
-    query: str | None = None
-    change_flow: ChangeFlow | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class FlowStatement:
-    """CREATE FLOW name AS INSERT INTO target BY NAME query, or AS AUTO CDC INTO target.
-
-    Attributes:
-        once: Databricks' INSERT INTO ONCE: a query at rest that fills a streaming table.
-    """
-
-    name: Identifier
-    target: Identifier
-    origin: Origin
-    query: str | None = None
-    change_flow: ChangeFlow | None = None
-    once: bool = False
+    dataset: Dataset | None = None
+    flow: Flow | None = None
 
 
 @dataclass(kw_only=True)
@@ -97,7 +72,7 @@ class SqlFile:
     database: str = DATABASE
     databricks: bool = False
 
-    def statements(self, take: Callable[[DatasetStatement | FlowStatement], None]) -> None:
+    def statements(self, take: Callable[[Statement], None]) -> None:
         """Read all statements; `take` gets each definition when what SET and USE say is in force.
 
         In Databricks' files those below a refused one are read, too.
@@ -111,8 +86,9 @@ class SqlFile:
             text = self._with_values(text)
             try:
                 found = self._statement(text, origin)
+                flow = None if found is None else found.flow
                 if not self.databricks:  # whose queries are changed before they are read
-                    _check_query(found, text)
+                    _check_query(flow, text)
             except AnalysisError as error:
                 error.place = error.place or f"{self.name}:{line}"
                 if not self.databricks:
@@ -129,7 +105,7 @@ class SqlFile:
         known = {**self.conf, **self.settings}
         return _VALUE.sub(lambda found: known.get(found[1], found[0]), text)
 
-    def _statement(self, text: str, origin: Origin) -> DatasetStatement | FlowStatement | None:
+    def _statement(self, text: str, origin: Origin) -> Statement | None:
         at = StatementCursor(text)
         if at.takes("SET", "CATALOG"):
             self.catalog = at.name()[0]
@@ -144,9 +120,8 @@ class SqlFile:
             self._use(at, text, origin)
         elif self.databricks and at.takes("APPLY", "CHANGES", "INTO"):
             target = at.name()
-            flow = read_change_flow(at, databricks=True)
-            name = target[-1:]
-            return FlowStatement(name=name, target=target, origin=origin, change_flow=flow)
+            changes = read_change_flow(at, databricks=True)
+            return Statement(flow=self._flow(target[-1:], target, origin, *changes))
         elif at.takes("CREATE"):
             replaces = at.takes("OR")
             if replaces and not (self.databricks and at.takes("REFRESH")):
@@ -155,9 +130,9 @@ class SqlFile:
                 replaces = False
                 at.takes("PRIVATE")
             if kind := _kind(at, replaces=replaces, databricks=self.databricks):
-                return _dataset(at, kind, origin, databricks=self.databricks)
+                return self._created(at, kind, origin)
             if not replaces and at.takes("FLOW"):
-                return _flow(at, text, origin, databricks=self.databricks)
+                return Statement(flow=self._created_flow(at, text, origin))
             raise _other(text, origin)
         else:
             raise _other(text, origin)
@@ -174,16 +149,114 @@ class SqlFile:
         *catalog, self.database = at.name()[-2:]
         self.catalog = catalog[0] if catalog else self.catalog
 
+    def _created(self, at: StatementCursor, kind: DatasetKind, origin: Origin) -> Statement:
+        """A data set, behind the words that say what is created."""
+        at.takes("IF", "NOT", "EXISTS")
+        name = at.name()
+        dataset = Dataset(identifier=name, kind=kind, origin=origin)
+        if at.looks_at("("):
+            if not self.databricks:
+                _refuse_expectations(at)
+            columns = at.bracket()
+            if self.databricks:
+                columns = without_databricks(columns)
+            # Names of a view's columns change nothing in Spark's pipelines.
+            dataset.schema = parse_schema(columns) if kind.is_table and columns.strip() else None
+        bare = ("SELECT", "WITH") if self.databricks else ()  # a query without AS
+        while not at.at_end and not any(map(at.looks_at, ("AS", "FLOW", *bare))):
+            self._clause(at, dataset)
+        flow = None
+        if kind is DatasetKind.STREAMING_TABLE and at.takes("FLOW"):
+            at.needs("AUTO", "CDC")
+            changes = read_change_flow(at, databricks=self.databricks)
+            flow = self._flow(name, name, origin, *changes)
+        elif at.takes("AS") or any(map(at.looks_at, bare)):
+            flow = self._flow(name, name, origin, at.rest())
+        elif kind is not DatasetKind.STREAMING_TABLE:
+            raise at.misfit()
+        return Statement(dataset=dataset, flow=flow)
 
-def _check_query(found: DatasetStatement | FlowStatement | None, statement: str) -> None:
+    def _clause(self, at: StatementCursor, dataset: Dataset) -> None:
+        """A clause between the name of a data set and its query."""
+        is_table = dataset.kind.is_table
+        if is_table and at.takes("USING"):
+            dataset.format = ".".join(at.name()).lower()
+        elif at.takes("COMMENT"):
+            dataset.comment = at.string()
+        elif at.takes("TBLPROPERTIES") or (is_table and at.takes("OPTIONS")):
+            at.bracket()
+        elif is_table and at.takes("PARTITIONED", "BY"):
+            dataset.partitioning = at.names()
+        elif is_table and at.takes("CLUSTER", "BY"):
+            dataset.clustering = () if self.databricks and at.takes("AUTO") else at.names()
+        else:
+            raise at.misfit()
+
+    def _created_flow(self, at: StatementCursor, text: str, origin: Origin) -> Flow:
+        """A flow, behind CREATE FLOW."""
+        name = at.name()
+        if at.takes("COMMENT"):
+            at.string()
+        at.needs("AS")
+        if at.takes("AUTO", "CDC"):
+            at.needs("INTO")
+            target = at.name()
+            changes = read_change_flow(at, databricks=self.databricks)
+            return self._flow(name, target, origin, *changes)
+
+        def refused(message: str) -> AnalysisError:
+            return bad_statement(message, text.strip(), origin)
+
+        if at.takes("INSERT", "OVERWRITE"):
+            raise refused("INSERT OVERWRITE flows not supported.")
+        at.needs("INSERT", "INTO")
+        once = self.databricks and at.takes("ONCE")
+        at.takes("TABLE")
+        target = at.name()
+        if at.takes("PARTITION"):
+            raise refused("Partition spec may not be specified for flow target.")
+        if at.takes("IF", "NOT", "EXISTS"):
+            raise refused("IF NOT EXISTS not supported for flows.")
+        if at.looks_at("(") and not _is_query(at):
+            raise refused("Column schema may not be specified for flow target.")
+        if not at.takes("BY", "NAME") and not self.databricks:
+            parse(at.rest(), Conf())
+            raise refused("Only INSERT INTO by name flows supported.")
+        return self._flow(name, target, origin, at.rest(), once=once)
+
+    def _flow(
+        self,
+        name: Identifier,
+        target: Identifier,
+        origin: Origin,
+        query: str,
+        auto_cdc: AutoCdc | None = None,
+        *,
+        once: bool = False,
+    ) -> Flow:
+        """A flow with what SET and USE have said so far."""
+        return Flow(
+            identifier=name,
+            target=target,
+            query=query,
+            settings=dict(self.settings),
+            auto_cdc=auto_cdc,
+            database=self.database,
+            origin=origin,
+            once=once,
+        )
+
+
+def _check_query(flow: Flow | None, statement: str) -> None:
     """Refuse a query that is none, with the whole statement in the message."""
-    if found is None or found.query is None:
+    if flow is None or flow.auto_cdc is not None:
         return
+    query = str(flow.query)
     try:
-        parse(found.query, Conf())
+        parse(query, Conf())
     except AnalysisError as error:
-        error.message = error.message.replace(found.query, statement)
-        first, _, rest = found.query.partition("\n")
+        error.message = error.message.replace(query, statement)
+        first, _, rest = query.partition("\n")
         if not rest:
             error.message = error.message.replace(first, statement)
         raise
@@ -269,60 +342,6 @@ def _kind(at: StatementCursor, *, replaces: bool, databricks: bool) -> DatasetKi
     return None
 
 
-def _dataset(
-    at: StatementCursor, kind: DatasetKind, origin: Origin, *, databricks: bool
-) -> DatasetStatement:
-    at.takes("IF", "NOT", "EXISTS")
-    name = at.name()
-    schema: StructType | None = None
-    if at.looks_at("("):
-        if not databricks:
-            _refuse_expectations(at)
-        columns = at.bracket()
-        if databricks:
-            columns = without_databricks(columns)
-        # Names of a view's columns change nothing in Spark's pipelines.
-        schema = parse_schema(columns) if kind.is_table and columns.strip() else None
-    format_ = comment = ""
-    partitioning: tuple[str, ...] = ()
-    clustering: tuple[str, ...] = ()
-    bare = ("SELECT", "WITH") if databricks else ()  # a query without AS
-    while not at.at_end and not any(map(at.looks_at, ("AS", "FLOW", *bare))):
-        if kind.is_table and at.takes("USING"):
-            format_ = ".".join(at.name()).lower()
-        elif at.takes("COMMENT"):
-            comment = at.string()
-        elif at.takes("TBLPROPERTIES") or (kind.is_table and at.takes("OPTIONS")):
-            at.bracket()
-        elif kind.is_table and at.takes("PARTITIONED", "BY"):
-            partitioning = at.names()
-        elif kind.is_table and at.takes("CLUSTER", "BY"):
-            clustering = () if databricks and at.takes("AUTO") else at.names()
-        else:
-            raise at.misfit()
-    change_flow = None
-    query = None
-    if kind is DatasetKind.STREAMING_TABLE and at.takes("FLOW"):
-        at.needs("AUTO", "CDC")
-        change_flow = read_change_flow(at, databricks=databricks)
-    elif at.takes("AS") or any(map(at.looks_at, bare)):
-        query = at.rest()
-    elif kind is not DatasetKind.STREAMING_TABLE:
-        raise at.misfit()
-    return DatasetStatement(
-        name=name,
-        kind=kind,
-        origin=origin,
-        schema=schema,
-        format=format_,
-        comment=comment,
-        partitioning=partitioning,
-        clustering=clustering,
-        query=query,
-        change_flow=change_flow,
-    )
-
-
 def _refuse_expectations(at: StatementCursor) -> None:
     """Spark's parser knows constraints of tables, and no expectations."""
     for place in range(at.place, len(at.tokens) - 2):
@@ -352,38 +371,6 @@ def without_databricks(columns: str) -> str:
         if not constraint:
             kept.append(text)
     return ", ".join(kept)
-
-
-def _flow(at: StatementCursor, text: str, origin: Origin, *, databricks: bool) -> FlowStatement:
-    name = at.name()
-    if at.takes("COMMENT"):
-        at.string()
-    at.needs("AS")
-    if at.takes("AUTO", "CDC"):
-        at.needs("INTO")
-        target = at.name()
-        flow = read_change_flow(at, databricks=databricks)
-        return FlowStatement(name=name, target=target, origin=origin, change_flow=flow)
-
-    def refused(message: str) -> AnalysisError:
-        return bad_statement(message, text.strip(), origin)
-
-    if at.takes("INSERT", "OVERWRITE"):
-        raise refused("INSERT OVERWRITE flows not supported.")
-    at.needs("INSERT", "INTO")
-    once = databricks and at.takes("ONCE")
-    at.takes("TABLE")
-    target = at.name()
-    if at.takes("PARTITION"):
-        raise refused("Partition spec may not be specified for flow target.")
-    if at.takes("IF", "NOT", "EXISTS"):
-        raise refused("IF NOT EXISTS not supported for flows.")
-    if at.looks_at("(") and not _is_query(at):
-        raise refused("Column schema may not be specified for flow target.")
-    if not at.takes("BY", "NAME") and not databricks:
-        parse(at.rest(), Conf())
-        raise refused("Only INSERT INTO by name flows supported.")
-    return FlowStatement(name=name, target=target, origin=origin, query=at.rest(), once=once)
 
 
 def _is_query(at: StatementCursor) -> bool:

@@ -249,7 +249,8 @@ class CallParser(ConstantParser):
         read = _KEYWORD_CALLS.get(self.token.symbol)
         return self.attempt(lambda: read(self)) if read and self.peek().symbol == "(" else None
 
-    def _function(self, start: int, name: str, *arguments: Expression) -> UnresolvedFunction:
+    def function(self, start: int, name: str, *arguments: Expression) -> UnresolvedFunction:
+        """A call of a function, which stands from a token to the one before the cursor."""
         return UnresolvedFunction(name=name, arguments=arguments, origin=self.origin(start))
 
     def _cast(self) -> Expression | None:
@@ -271,7 +272,7 @@ class CallParser(ConstantParser):
     def _struct(self) -> Expression:
         start = self.index
         self.advance()
-        return self._function(start, "struct", *self.optional_list(self.named_expression))
+        return self.function(start, "struct", *self.optional_list(self.named_expression))
 
     def _extract(self) -> Expression | None:
         start = self.index
@@ -282,7 +283,7 @@ class CallParser(ConstantParser):
         self.need("FROM")
         source = self.value()
         self.need(")")
-        return self._function(start, "extract", unit, source)
+        return self.function(start, "extract", unit, source)
 
     def _substring(self) -> Expression | None:
         """`SUBSTR(x FROM 2 FOR 3)`; with nothing but commas it is a call like any other."""
@@ -301,7 +302,7 @@ class CallParser(ConstantParser):
         if not in_words and not counted:
             return None
         self.need(")")
-        return self._function(start, "substring", *arguments)
+        return self.function(start, "substring", *arguments)
 
     def _trim(self) -> Expression | None:
         start = self.index
@@ -313,31 +314,24 @@ class CallParser(ConstantParser):
         source = self.value()
         self.need(")")
         # As in `trim('x', text)`, the characters come first.
-        return self._function(start, _TRIMS[side], *characters, source)
+        return self.function(start, _TRIMS[side], *characters, source)
 
-    def _overlay(self) -> Expression | None:
+    def _worded(self) -> Expression | None:
+        """`OVERLAY(a PLACING b FROM 2 FOR 3)` and the like: values with words between them."""
+        name, word, rest, last = _WORDED[self.token.symbol]
         start = self.index
         self.advance(2)
         arguments = [self.value()]
-        if not self.take("PLACING"):
+        if not self.take(word):
             return None
         arguments.append(self.value())
-        self.need("FROM")
-        arguments.append(self.value())
-        if self.take("FOR"):
+        for needed in rest:
+            self.need(needed)
+            arguments.append(self.value())
+        if last and self.take(last):
             arguments.append(self.value())
         self.need(")")
-        return self._function(start, "overlay", *arguments)
-
-    def _position(self) -> Expression | None:
-        start = self.index
-        self.advance(2)
-        needle = self.value()
-        if not self.take("IN"):
-            return None
-        haystack = self.value()
-        self.need(")")
-        return self._function(start, "locate", needle, haystack)
+        return self.function(start, name, *arguments)
 
     def _unit_call(self) -> Expression | None:
         """`TIMESTAMPADD(DAY, 1, ts)`: the first argument is a bare unit.
@@ -354,12 +348,17 @@ class CallParser(ConstantParser):
         if len(arguments) != 2:
             return None
         self.need(")")
-        return self._function(start, name, Literal(value=unit, type_=STRING), *arguments)
+        return self.function(start, name, Literal(value=unit, type_=STRING), *arguments)
 
 
 _UNIT_CALLS = (
     "TIMESTAMPADD", "DATEADD", "DATE_ADD", "TIMESTAMPDIFF", "DATEDIFF", "DATE_DIFF", "TIMEDIFF",
 )  # fmt: skip
+# The function, the word by which such a call is known, those that must follow, one that may.
+_WORDED: dict[str, tuple[str, str, tuple[str, ...], str]] = {
+    "OVERLAY": ("overlay", "PLACING", ("FROM",), "FOR"),
+    "POSITION": ("locate", "IN", (), ""),
+}
 _KEYWORD_CALLS: dict[str, Callable[[CallParser], Expression | None]] = {
     "CAST": CallParser._cast,
     "TRY_CAST": CallParser._cast,
@@ -368,8 +367,7 @@ _KEYWORD_CALLS: dict[str, Callable[[CallParser], Expression | None]] = {
     "SUBSTR": CallParser._substring,
     "SUBSTRING": CallParser._substring,
     "TRIM": CallParser._trim,
-    "OVERLAY": CallParser._overlay,
-    "POSITION": CallParser._position,
+    **dict.fromkeys(_WORDED, CallParser._worded),
     **dict.fromkeys(_UNIT_CALLS, CallParser._unit_call),
 }
 

@@ -81,6 +81,17 @@ class Cursor:
         """The token so many places on."""
         return self.tokens[min(self.index + offset, len(self.tokens) - 1)]
 
+    def behind_bracket(self, offset: int = 0) -> Token:
+        """The token behind the bracket that closes the one so many places on."""
+        index, depth = self.index + offset, 0
+        while self.tokens[index].kind != "end":
+            symbol = self.tokens[index].symbol
+            depth += (symbol == "(") - (symbol == ")")
+            index += 1
+            if not depth:
+                break
+        return self.tokens[index]
+
     def advance(self, count: int = 1) -> None:
         """Step over so many tokens."""
         self.move(self.index + count)

@@ -44,11 +44,10 @@ def named_key(name: str, text: str) -> AnalysisError:
 
 def marked(text: str, place: int) -> str:
     """`(line 1, pos 16)` and the text with an arrow below the place, as the parser shows it."""
-    line = text.count("\n", 0, place) + 1
-    position = place - (text.rfind("\n", 0, place) + 1)
+    origin = origin_at(text, place, place)
     lines = text.split("\n")
-    shown = [*lines[:line], f"{'-' * position}^^^", *lines[line:]]
-    return f"(line {line}, pos {position})\n\n== SQL ==\n" + "\n".join(shown)
+    lines.insert(origin.line, f"{'-' * origin.position}^^^")
+    return f"(line {origin.line}, pos {origin.position})\n\n== SQL ==\n" + "\n".join(lines)
 
 
 def invalid_identifier(name: str, text: str, place: int) -> AnalysisError:

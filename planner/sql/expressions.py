@@ -24,9 +24,8 @@ _LEVELS = {sign: level for level, signs in enumerate(_OPERATORS, 1) for sign in 
 _NAMES = {sign: name for signs in _OPERATORS for sign, name in signs.items()}
 _SHIFT = 1 + _OPERATORS.index({})
 _UNARY = {"+": "positive", "~": "~", "-": "-"}
-_BEGIN_PREDICATE = frozenset(
-    ("IS", "NOT", "!", "BETWEEN", "IN", "RLIKE", "REGEXP", "LIKE", "ILIKE")
-)
+_PREDICATES = ("BETWEEN", "IN", "RLIKE", "REGEXP", "LIKE", "ILIKE")
+_BEGIN_PREDICATE = frozenset(("IS", "NOT", "!", *_PREDICATES))
 
 
 class ExpressionParser(PrimaryParser):
@@ -77,16 +76,13 @@ class ExpressionParser(PrimaryParser):
     def _negation(self) -> Expression:
         start = self.index
         if self.take_one(("NOT", "!")):
-            return self._call(start, "not", self._negation())
+            return self.function(start, "not", self._negation())
         if self.token.symbol == "EXISTS" and self.is_query_ahead(1):
             self.advance()
             plan = self.bracketed(self.query)
             return Exists(plan=plan, origin=self.origin(start))
         left = self.value()
         return self._predicate(left) if self.token.symbol in _BEGIN_PREDICATE else left
-
-    def _call(self, start: int, name: str, *arguments: Expression) -> UnresolvedFunction:
-        return UnresolvedFunction(name=name, arguments=arguments, origin=self.origin(start))
 
     # --------------------------------------------------------------------------------- predicates
 
@@ -96,24 +92,21 @@ class ExpressionParser(PrimaryParser):
         if self.take("IS"):
             return self._is(start, left)
         negated = self._is_negated()
-        match self.token.symbol:
+        match self.take_one(_PREDICATES):
             case "BETWEEN":
-                self.advance()
                 low = self.value()
                 self.need("AND")
-                node: Expression = self._call(start, "between", left, low, self.value())
+                node: Expression = self.function(start, "between", left, low, self.value())
             case "IN":
-                self.advance()
                 node = self._in(start, left)
             case "RLIKE" | "REGEXP":
-                self.advance()
-                node = self._call(start, "rlike", left, self.value())
-            case "LIKE" | "ILIKE":
-                return self._like(start, left, negated)
+                node = self.function(start, "rlike", left, self.value())
+            case "LIKE" | "ILIKE" as word:
+                return self._like(start, left, word.lower(), negated)
             case _:
                 self.move(start)
                 return left
-        return self._call(start, "not", node) if negated else node
+        return self.function(start, "not", node) if negated else node
 
     def _is_negated(self) -> bool:
         """NOT within a predicate; Spark takes no `!` there."""
@@ -131,13 +124,13 @@ class ExpressionParser(PrimaryParser):
         else:
             match self.take_one(("NULL", "UNKNOWN", "TRUE", "FALSE")):
                 case "NULL" | "UNKNOWN":
-                    return self._call(start, "isnotnull" if negated else "isnull", left)
+                    return self.function(start, "isnotnull" if negated else "isnull", left)
                 case "":
                     self.fail("NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM")
                 case word:
                     right = Literal(value=word == "TRUE", type_=BOOLEAN)
-        equal = self._call(start, "<=>", left, right)
-        return self._call(start, "not", equal) if negated else equal
+        equal = self.function(start, "<=>", left, right)
+        return self.function(start, "not", equal) if negated else equal
 
     def _in(self, start: int, left: Expression) -> Expression:
         # `IN (VALUES (1), (2))` calls a function named so, as in Spark's grammar; `IN ((SELECT 1))`
@@ -154,22 +147,13 @@ class ExpressionParser(PrimaryParser):
         values = self.optional_list(self.expression)
         if not values:
             return self.refuse_at("INVALID_SQL_SYNTAX.EMPTY_IN_PREDICATE", self.origin(start))
-        return self._call(start, "in", left, *values)
+        return self.function(start, "in", left, *values)
 
     def _is_bracket_in_bracket(self) -> bool:
         """Whether brackets hold nothing but brackets: `((...))`."""
-        if self.peek().symbol != "(":
-            return False
-        depth, index = 1, self.index + 2
-        while depth and self.tokens[index].kind != "end":
-            symbol = self.tokens[index].symbol
-            depth += (symbol == "(") - (symbol == ")")
-            index += 1
-        return self.tokens[index].symbol == ")"
+        return self.peek().symbol == "(" and self.behind_bracket(1).symbol == ")"
 
-    def _like(self, start: int, left: Expression, negated: bool) -> Expression:
-        name = self.token.symbol.lower()
-        self.advance()
+    def _like(self, start: int, left: Expression, name: str, negated: bool) -> Expression:
         if self.token.symbol in ("ANY", "SOME", "ALL") and self.peek().symbol == "(":
             return self._like_patterns(start, left, name, negated)
         arguments = [left, self.value()]
@@ -179,8 +163,8 @@ class ExpressionParser(PrimaryParser):
             arguments.append(Literal(value=character, type_=STRING, origin=self.origin(place)))
             if len(character) != 1:
                 self.refuse_at("INVALID_ESC", self.origin(start), invalidEscape=f"'{character}'")
-        node = self._call(start, name, *arguments)
-        return self._call(start, "not", node) if negated else node
+        node = self.function(start, name, *arguments)
+        return self.function(start, "not", node) if negated else node
 
     def _like_patterns(self, start: int, left: Expression, name: str, negated: bool) -> Expression:
         """LIKE ANY and LIKE ALL: functions of the text and all patterns."""
@@ -192,7 +176,7 @@ class ExpressionParser(PrimaryParser):
         arguments = [left, *patterns]
         if name == "ilike":
             arguments = [UnresolvedFunction(name="lower", arguments=(one,)) for one in arguments]
-        return self._call(start, f"not{kind}" if negated else kind, *arguments)
+        return self.function(start, f"not{kind}" if negated else kind, *arguments)
 
     # --------------------------------------------------------------------------------- arithmetic
 
@@ -211,11 +195,11 @@ class ExpressionParser(PrimaryParser):
             self.advance(length)
             right = self._above(found)
             if found == _SHIFT:
-                left = self._call(start, sign * length, left, right)
+                left = self.function(start, sign * length, left, right)
             elif (name := _NAMES[sign]) == "!=":
-                left = self._call(start, "not", self._call(start, "=", left, right))
+                left = self.function(start, "not", self.function(start, "=", left, right))
             else:
-                left = self._call(start, name, left, right)
+                left = self.function(start, name, left, right)
 
     def _operator(self) -> tuple[int, int]:
         """How tightly the operator that comes next binds, 0 for none, and of how many tokens."""
@@ -240,5 +224,5 @@ class ExpressionParser(PrimaryParser):
         sign = self.token.symbol
         if sign in _UNARY and not (sign == "-" and self.peek().kind == "number"):
             self.advance()
-            return self._call(start, _UNARY[sign], self._unary())
+            return self.function(start, _UNARY[sign], self._unary())
         return self.primary()

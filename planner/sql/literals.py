@@ -138,10 +138,6 @@ def _binary(text: str, origin: Origin) -> Literal:
 _KINDS = ("DATE", "TIMESTAMP_NTZ", "TIMESTAMP_LTZ", "TIMESTAMP", "INTERVAL", "X", "TIME")
 
 
-def _in_quotes(kind: str) -> str:
-    return f'"{kind}"'
-
-
 def typed_literal(kind: str, text: str, conf: Conf, origin: Origin) -> Literal:
     """`DATE '...'`, `TIMESTAMP '...'`, `TIMESTAMP_NTZ '...'`, `TIMESTAMP_LTZ '...'`, `X'...'`."""
     if kind not in _KINDS:
@@ -149,7 +145,7 @@ def typed_literal(kind: str, text: str, conf: Conf, origin: Origin) -> Literal:
             "UNSUPPORTED_TYPED_LITERAL",
             origin,
             unsupportedType=in_quotes(kind),
-            supportedTypes=", ".join(map(_in_quotes, _KINDS)),
+            supportedTypes=", ".join(map(in_quotes, _KINDS)),
         )
     if kind == "X":
         return _binary(text, origin)

@@ -31,6 +31,7 @@ from .queries import SET_OPERATORS, QueryParser, set_operation
 from .relations import JOIN_WORDS
 
 _SYNTAX = "spark.sql.operatorPipeSyntaxEnabled"
+_OPERATORS = ("SELECT", "EXTEND", "SET", "DROP", "AS", "WHERE", "AGGREGATE")
 _NO_LIST = CLAUSE_WORDS | {")", ";", "|>"}
 _ANALYTICS = {"cube": "GROUP BY CUBE", "rollup": "GROUP BY ROLLUP"}
 _NO_WINDOWS = (
@@ -60,39 +61,33 @@ class PipeParser(QueryParser):
             right = self.query_primary()
             return set_operation(word, left, right, is_all=is_all, origin=query)
         match word:
+            case "PIVOT" | "UNPIVOT":
+                return self._turned(start, left, query)
+            case "TABLESAMPLE":
+                return self.sample(left)
+        match self.take_one(_OPERATORS):
             case "SELECT":
-                self.advance()
                 return self.select(start, left, piped=True)
             case "EXTEND":
-                self.advance()
                 star = UnresolvedStar(origin=query)
                 items = (star, *self._computed("EXTEND"))
                 return Project(child=left, project_list=items, origin=query)
             case "SET":
-                self.advance()
                 return self._assigned(left, query)
             case "DROP":
-                self.advance()
                 names = tuple(self.listed(self.qualified_name))
                 star = UnresolvedStar(except_names=names, origin=query)
                 return Project(child=left, project_list=(star,), origin=query)
             case "AS":
-                self.advance()
                 return SubqueryAlias(child=left, alias=self.plain_name(), origin=query)
             case "WHERE":
-                self.advance()
                 condition = self.expression()
                 if self.window_clause() is not None:
                     self.refuse_at(
                         "NOT_ALLOWED_IN_PIPE_OPERATOR_WHERE.WINDOW_CLAUSE", self._query_origin()
                     )
                 return Filter(child=PipeOperator(child=left), condition=condition, origin=query)
-            case "PIVOT" | "UNPIVOT":
-                return self._turned(start, left, query)
-            case "TABLESAMPLE":
-                return self.sample(left)
             case "AGGREGATE":
-                self.advance()
                 return self._aggregate(left, query)
         if self.ahead("BIN", "BY"):
             raise unsupported("BIN BY", self.span(self.token.start, self.peek().stop))

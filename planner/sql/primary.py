@@ -166,9 +166,7 @@ class PrimaryParser(CallParser):
         fields: list[Expression] = []
         for position, value in enumerate(items, start=1):
             fields += [lit(_field_name(value, position)), without_alias(value)]
-        return UnresolvedFunction(
-            name="named_struct", arguments=tuple(fields), origin=self.origin(start)
-        )
+        return self.function(start, "named_struct", *fields)
 
     def _lambda_in_brackets(self) -> Expression | None:
         """`(x, y) -> body`."""

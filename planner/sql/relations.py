@@ -222,12 +222,7 @@ class RelationParser(TableClauseParser):
         """
         if self.peek().symbol != "(":
             return False
-        depth, index = 1, self.index + 2
-        while depth and self.tokens[index].kind != "end":
-            symbol = self.tokens[index].symbol
-            depth += (symbol == "(") - (symbol == ")")
-            index += 1
-        token = self.tokens[index]
+        token = self.behind_bracket(1)
         return token.is_name and token.symbol not in _AFTER_QUERY_IN_BRACKETS
 
     def _is_stream(self) -> bool:

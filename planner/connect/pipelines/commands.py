@@ -13,11 +13,10 @@ from ...model.expressions.core import Origin
 from ...model.schemas.open_schemas import is_placeholder
 from ...model.schemas.types import StructType
 from ...pipelines.auto_cdc import AutoCdc, column_name
-from ...pipelines.change_flows import ChangeFlow
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, folded
 from ...pipelines.refusals import duplicate_flow, duplicate_output, multipart_flow, refusal
-from ...pipelines.statements import DatasetStatement, FlowStatement, SqlFile, without_databricks
-from ..console import Console
+from ...pipelines.statements import SqlFile, Statement, without_databricks
+from ..console import Call
 from ..expressions import ExpressionReader
 from ..failures import unsupported
 from ..names import name_parts
@@ -43,7 +42,7 @@ _KINDS = {
 }
 
 
-def execute(session: PlannerSession, message: Message, console: Console) -> Answers:
+def execute(call: Call, message: Message) -> Answers:
     """Answer one command.
 
     Raises:
@@ -53,7 +52,7 @@ def execute(session: PlannerSession, message: Message, console: Console) -> Answ
     command = _COMMANDS.get(kind)
     if command is None:
         raise unsupported(f"The pipeline command '{kind}'")
-    return command(session, getattr(message, kind), console)
+    return command(call, getattr(message, kind))
 
 
 def context_of(request: Message) -> Message | None:
@@ -88,24 +87,24 @@ def allows_analysis(session: PlannerSession, context: Message) -> bool:
 # ------------------------------------------------------------------------------------ definitions
 
 
-def _create(session: PlannerSession, message: Message, console: Console) -> Answers:
+def _create(call: Call, message: Message) -> Answers:
     number = str(uuid.uuid4())
     settings = dict(message.sql_conf)
     databricks = settings.pop(DATABRICKS, "") == "true"
     pipeline = Pipeline(name=settings.pop(NAME, ""), databricks=databricks, settings=settings)
     pipeline.catalog = message.default_catalog or pipeline.catalog
-    pipeline.database = message.default_database or session.database
-    session.pipelines[number] = pipeline
+    pipeline.database = message.default_database or call.session.database
+    call.session.pipelines[number] = pipeline
     if databricks:
-        session.pipeline = Resolution(session, pipeline)
+        call.session.pipeline = Resolution(call.session, pipeline)
     answer = proto.ExecutePlanResponse()
     result = answer.pipeline_command_result.create_dataflow_graph_result
     result.dataflow_graph_id = number
     return [answer]
 
 
-def _drop(session: PlannerSession, message: Message, console: Console) -> Answers:
-    session.pipelines.pop(message.dataflow_graph_id, None)
+def _drop(call: Call, message: Message) -> Answers:
+    call.session.pipelines.pop(message.dataflow_graph_id, None)
     return []
 
 
@@ -116,8 +115,8 @@ def _graph(session: PlannerSession, message: Message) -> Pipeline:
     return session.pipelines[number]
 
 
-def _define_output(session: PlannerSession, message: Message, console: Console) -> Answers:
-    pipeline = _graph(session, message)
+def _define_output(call: Call, message: Message) -> Answers:
+    pipeline = _graph(call.session, message)
     kind = _KINDS.get(message.output_type)
     if kind is None:
         raise unsupported("A pipeline's data set of an unknown type")
@@ -170,8 +169,8 @@ def _add_dataset(pipeline: Pipeline, dataset: Dataset) -> None:
     pipeline.datasets.append(dataset)
 
 
-def _define_flow(session: PlannerSession, message: Message, console: Console) -> Answers:
-    pipeline = _graph(session, message)
+def _define_flow(call: Call, message: Message) -> Answers:
+    pipeline = _graph(call.session, message)
     origin = _origin(message)
     if message.once:
         raise refusal(
@@ -180,7 +179,7 @@ def _define_flow(session: PlannerSession, message: Message, console: Console) ->
     auto_cdc = None
     query = message.relation_flow_details.relation
     if message.WhichOneof("details") == "auto_cdc_flow_details":
-        auto_cdc, query = _change_details(session, message.auto_cdc_flow_details)
+        auto_cdc, query = _change_details(call.session, message.auto_cdc_flow_details)
     name, target = name_parts(message.flow_name), name_parts(message.target_dataset_name)
     _add_flow(
         pipeline,
@@ -253,71 +252,38 @@ def _change_details(session: PlannerSession, details: Message) -> tuple[AutoCdc,
     return auto_cdc, proto.Relation(read=read)
 
 
-def _define_sql(session: PlannerSession, message: Message, console: Console) -> Answers:
-    pipeline = _graph(session, message)
+def _define_sql(call: Call, message: Message) -> Answers:
+    pipeline = _graph(call.session, message)
     file = SqlFile(
         text=message.sql_text,
         name=os.path.basename(message.sql_file_path),
-        conf=session.settings,
+        conf=call.session.settings,
         settings=dict(pipeline.settings),
         database=pipeline.database,
         databricks=pipeline.databricks,
     )
 
-    def take(statement: DatasetStatement | FlowStatement) -> None:
-        _take(pipeline, file, statement)
-
-    file.statements(take)
+    file.statements(lambda statement: _take(pipeline, file, statement))
     return []
 
 
-def _take(pipeline: Pipeline, file: SqlFile, statement: DatasetStatement | FlowStatement) -> None:
-    """Take a statement's data set and its flow in."""
-    database = file.database
-    if isinstance(statement, DatasetStatement):
-        if file.catalog is not None and len(statement.name) < 3:
-            full = Pipeline(catalog=file.catalog, database=database).identifier(statement.name)
-        else:
-            full = statement.name
-        identifier = _identifier(pipeline, full, statement.kind, database)
-        _add_dataset(
-            pipeline,
-            Dataset(
-                identifier=identifier,
-                kind=statement.kind,
-                schema=statement.schema,
-                format=statement.format,
-                comment=statement.comment,
-                partitioning=statement.partitioning,
-                clustering=statement.clustering,
-                origin=statement.origin,
-            ),
-        )
-        name = target = identifier
-    else:
-        if len(statement.name) > 1:
-            raise multipart_flow(".".join(statement.name), statement.origin)
-        name, target = statement.name, statement.target
-    if statement.query is None and statement.change_flow is None:
+def _take(pipeline: Pipeline, file: SqlFile, statement: Statement) -> None:
+    """Take a statement's data set and its flow in, under their full names."""
+    dataset, flow = statement.dataset, statement.flow
+    if dataset is not None:
+        full = dataset.identifier
+        if file.catalog is not None and len(full) < 3:
+            full = Pipeline(catalog=file.catalog, database=file.database).identifier(full)
+        dataset.identifier = _identifier(pipeline, full, dataset.kind, file.database)
+        _add_dataset(pipeline, dataset)
+    if flow is None:
         return
-    text, auto_cdc = _query_of(statement.query, statement.change_flow)
-    flow = Flow(
-        identifier=name,
-        target=target,
-        query=proto.Relation(sql=proto.SQL(query=text)),
-        settings=dict(file.settings),
-        auto_cdc=auto_cdc,
-        database=database,
-        origin=statement.origin,
-        once=isinstance(statement, FlowStatement) and statement.once,
-    )
-    _add_flow(pipeline, flow, database)
-
-
-def _query_of(query: str | None, change_flow: ChangeFlow | None) -> tuple[str, AutoCdc | None]:
-    if change_flow is not None:
-        return change_flow.source, change_flow.auto_cdc
-    return query or "", None
+    if dataset is not None:
+        flow.identifier = flow.target = dataset.identifier
+    elif len(flow.identifier) > 1:
+        raise multipart_flow(".".join(flow.identifier), flow.origin)
+    flow.query = proto.Relation(sql=proto.SQL(query=str(flow.query)))
+    _add_flow(pipeline, flow, file.database)
 
 
 def _origin(message: Message) -> Origin | None:
@@ -328,22 +294,22 @@ def _origin(message: Message) -> Origin | None:
 # -------------------------------------------------------------------------------------------- run
 
 
-def _start(session: PlannerSession, message: Message, console: Console) -> Answers:
-    pipeline = _graph(session, message)
+def _start(call: Call, message: Message) -> Answers:
+    pipeline = _graph(call.session, message)
     named: dict[Identifier, Flow] = {}
     for flow in pipeline.flows:
         other = named.setdefault(folded(flow.identifier), flow)
         if other is not flow:
             raise duplicate_flow(flow, other)
-    session.pipeline = session.pipeline or Resolution(session, pipeline)
+    call.session.pipeline = call.session.pipeline or Resolution(call.session, pipeline)
     try:
-        session.pipeline.run(console)
+        call.session.pipeline.run(call.console)
     finally:
-        session.pipeline = None
+        call.session.pipeline = None
     return [proto.ExecutePlanResponse(pipeline_command_result=proto.PipelineCommandResult())]
 
 
-_COMMANDS: dict[str | None, Callable[[PlannerSession, Message, Console], Answers]] = {
+_COMMANDS: dict[str | None, Callable[[Call, Message], Answers]] = {
     "create_dataflow_graph": _create,
     "drop_dataflow_graph": _drop,
     "define_output": _define_output,

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pyspark.sql.connect import proto
 
 from ....rules.analysis.refusals.checks import unknown_table
-from ...model.errors import AnalysisError
+from ...model.errors import StateplanError
 from ...model.expressions.core import Origin
 from ...model.frozen import dataclass
 from ...model.plans.relations import UnresolvedRelation
 from ...pipelines.model import Dataset, Flow, Pipeline
 from ..names import name_parts
-from ..places import Message, origin_of
+from ..places import Message, origin_of, placed, where_from
 
 _RELATION = proto.Relation.DESCRIPTOR.full_name
 _STEPS = {
@@ -51,14 +51,13 @@ class EagerStep:
 
     def note(self) -> str:
         """What Spark 4.3 does at the first run."""
-        start = "" if self.origin is None else f"{self.origin.file}:{self.origin.line}: "
         return (
-            f"{start}Spark 4.3 analyses {self.step} over '{self.dataset.name}', which this pipeline"
-            " defines, at once, and refuses it until it is in the catalog"
+            f"{where_from(self.origin)}Spark 4.3 analyses {self.step} over '{self.dataset.name}',"
+            " which this pipeline defines, at once, and refuses it until it is in the catalog"
             " (TABLE_OR_VIEW_NOT_FOUND)"
         )
 
-    def refusal(self) -> AnalysisError:
+    def refusal(self) -> StateplanError:
         """A view of the pipeline is never in the catalog."""
         error = unknown_table(UnresolvedRelation(parts=self.dataset.identifier))
         assert error is not None
@@ -67,9 +66,7 @@ class EagerStep:
             f" '{self.dataset.name}' is not there yet: move {self.step} into the view, or make it a"
             " table."
         )
-        if self.origin is not None:
-            error.place = f"{self.origin.file}:{self.origin.line}"
-        return error
+        return placed(error, self.origin)
 
 
 def eager_steps(pipeline: Pipeline) -> Iterator[EagerStep]:

@@ -30,6 +30,7 @@ from ...pipelines.schemas import table_schema
 from ..analyze import schema_of
 from ..console import Console
 from ..guesses import UNKNOWN_TABLE
+from ..places import placed
 from .eager import eager_steps
 
 if TYPE_CHECKING:
@@ -249,9 +250,7 @@ class Resolution:
                 used = () if flow.auto_cdc is None else flow.auto_cdc.used
                 frame = self.session.planned(flow.query, used)
             except StateplanError as error:
-                if error.place is None and flow.origin is not None:
-                    error.place = f"{flow.origin.file}:{flow.origin.line}"
-                self._errors[flow] = error
+                self._errors[flow] = placed(error, flow.origin)
                 return
         self._frames[flow] = frame
         flow.streaming = frame.analyzed.is_streaming
@@ -306,7 +305,7 @@ class Resolution:
         failed = self._planned_executions()
         if not self.pipeline.databricks:
             for step in eager:
-                console.note(step.note(), None)
+                console.note(step.note())
         console.show_pipeline(self.pipeline)
         if refused:
             raise refused[0].error
@@ -351,9 +350,7 @@ class Resolution:
                     _ = execution.executed_plan
                     flow.execution = execution
                 except StateplanError as error:
-                    if flow.origin is not None:
-                        error.place = error.place or f"{flow.origin.file}:{flow.origin.line}"
-                    failed[flow] = error
+                    failed[flow] = placed(error, flow.origin)
         return failed
 
     def _check_flows(self, dataset: Dataset) -> None:
@@ -372,7 +369,7 @@ class Resolution:
                 raise _Refused(refusals.wrong_query_type(wrong, flow))
 
     def _report(self, console: Console, failed: dict[Flow, StateplanError]) -> None:
-        """Tell every flow's error, then that of the run."""
+        """Print every flow's error, then that of the run."""
         own: list[Flow] = []
         downstream: list[Flow] = []
         for flow in self.pipeline.flows:

@@ -11,7 +11,8 @@ from pyspark.sql.connect.streaming.readwriter import DataStreamWriter
 
 from ..batch_writes import SHOW_WRITES
 from .context import frame, session
-from .stand_ins import Rules, StandIn
+from .rules import Rules
+from .stand_ins import StandIn
 
 Batch = tuple[Any, Callable[..., Any]]
 

@@ -7,7 +7,8 @@ from typing import Any
 from pyspark.conf import SparkConf
 from pyspark.sql import SparkSession
 
-from .stand_ins import Rules, StandIn
+from .rules import Rules
+from .stand_ins import StandIn
 
 
 def session(settings: dict[str, str] | None = None) -> Any:

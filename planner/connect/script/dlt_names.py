@@ -33,7 +33,7 @@ from ...pipelines.model import is_target
 from ..guesses import UNKNOWN_TABLE
 from ..pipelines.commands import ONCE
 from ..pipelines.resolution import PENDING
-from .stand_ins import StandIn, StandInNeeded
+from .stand_ins import StandIn, StandInNeeded, lacking
 
 _EXPECTATIONS = (
     *("expect", "expect_or_drop", "expect_or_fail"),
@@ -95,8 +95,10 @@ class DltNames:
         names = self._names()
         target: Any = spark_pipelines
         target.__dict__.update(names)
-        target.__getattr__ = _unknown
-        sys.modules["dlt"] = _DltModule(names)  # another library may have the name
+        target.__getattr__ = lacking("dlt")
+        module = ModuleType("dlt")
+        module.__dict__.update(names, __getattr__=lacking("dlt"))
+        sys.modules["dlt"] = module  # another library may have the name
 
     def _names(self) -> dict[str, Any]:
         names: dict[str, Any] = {
@@ -307,23 +309,6 @@ class DltNames:
 
 class _Failed(Exception):
     """A definition, or one that it reads, has failed."""
-
-
-class _DltModule(ModuleType):
-    """`dlt`; what it has and stateplan does not know is a stand-in."""
-
-    def __init__(self, names: dict[str, Any]) -> None:
-        super().__init__("dlt")
-        self.__dict__.update(names)
-
-    def __getattr__(self, name: str) -> Any:
-        return _unknown(name)
-
-
-def _unknown(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    return StandIn(f"dlt.{name}")
 
 
 class _Located(GraphElementRegistry):

@@ -15,8 +15,6 @@ from ...model.catalog import Catalog
 from ...model.errors import DescriptionError
 from ...model.expressions.core import Origin
 from ...model.settings.conf import Conf
-from ...pages.plan_page import PlanView, view_of
-from ...pipelines.model import Pipeline
 from ...pipelines.statements import defines_datasets, is_databricks
 from ..console import Console
 from ..places import remember_source
@@ -38,8 +36,8 @@ _DATABRICKS_NAME = re.compile(r"[\"']cloudFiles[\"']|\bread_files\(|^# Databrick
 _STANDARD_ERROR = 2  # the file descriptor
 
 
-def programs_of(path: str | Path, program: Program) -> list[Program]:
-    """What is to be explained below a path, each made like `program`.
+def programs_of(program: Program) -> list[Program]:
+    """What is to be explained below a program's path, each made like it.
 
     A pipeline's own file and the folder around it are one, files that define data sets without
     such a file are one together, and every other script or notebook that starts a stream is one.
@@ -47,7 +45,7 @@ def programs_of(path: str | Path, program: Program) -> list[Program]:
     Raises:
         DescriptionError: a file cannot be read.
     """
-    path = Path(path)
+    path = Path(program.path)
     if not path.is_dir():
         if path.name in SPECS:
             return [replace(program, path=str(path), is_spec=True)]
@@ -96,10 +94,6 @@ def _defines(file: Path) -> bool:
     return _PIPELINES.search(text) is not None or _uses_dlt(text) or _sql_defines(file)
 
 
-def _of_databricks(file: Path, text: str) -> bool:
-    return _uses_dlt(text) or _sql_defines(file) or beyond_spark(file)
-
-
 def _sql_defines(file: Path) -> bool:
     """Whether SQL cells of a notebook define data sets."""
     cells = read_cells(str(file.resolve())) if is_notebook(str(file)) else []
@@ -112,46 +106,42 @@ def _uses_dlt(text: str) -> bool:
 
 def _pipeline(path: Path, files: Sequence[Path], program: Program) -> Program:
     """A pipeline that no file of its own describes."""
-    texts = [(file, _text(file)) for file in files]
-    databricks = any(
-        is_databricks(text)
-        if file.suffix == ".sql"
-        else _DATABRICKS_NAME.search(text) is not None or _of_databricks(file, text)
-        for file, text in texts
-    )
+    databricks = any(map(_is_databricks, files))
     definitions = tuple(str(file.resolve()) for file in files)
     return replace(program, path=str(path), definitions=definitions, databricks=databricks)
 
 
+def _is_databricks(file: Path) -> bool:
+    """Whether a file that defines data sets uses what only Databricks' pipelines have."""
+    text = _text(file)
+    if file.suffix == ".sql":
+        return is_databricks(text)
+    named = _DATABRICKS_NAME.search(text) is not None or _uses_dlt(text)
+    return named or _sql_defines(file) or beyond_spark(file)
+
+
 def explain_script(
     program: Program,
+    console: Console,
     *,
     catalog: Catalog,
     conf: Conf,
-    mode: str,
-    advice: bool = False,
-    environment: Mapping[str, str] | None = None,
-    write_catalog: str | None = None,
-    views: list[PlanView] | None = None,
-    pipelines: list[Pipeline] | None = None,
+    environment: Mapping[str, str],
+    write_catalog: str | None,
 ) -> int:
     """Run a PySpark file; every stream that it starts is printed as its plan.
 
     Args:
         program: the file and how to run it.
+        console: prints the plans, and keeps them.
         catalog: the tables and streams that it may name.
         conf: settings to start with; the file's own win.
-        mode: the explain mode of started streams.
-        advice: with advice on each.
         environment: variables that it finds besides those of this process.
-        views: takes a view of each stream's plan for a page.
-        pipelines: takes the graph that the file defines, for the page too.
         write_catalog: a file that guesses of columns that nobody described are added to.
 
     Returns:
         The exit status: the script's own, or 2 where the planner refused something.
     """
-    console = Console(mode, advice=advice)
     service = PlannerService(
         catalog=catalog,
         conf=conf,
@@ -165,10 +155,6 @@ def explain_script(
         names = ", ".join(dict.fromkeys((*found.outermost, *found.direct)))
         proposal = f"; --call plans what a function starts or returns: {names}" if names else ""
         _note(f"{program.path} started no stream{proposal}")
-    if views is not None:
-        views.extend(view_of(execution, title) for title, execution in console.shown)
-    if pipelines is not None:
-        pipelines.extend(console.pipelines)
     for guesses in service.guesses:
         for text in guesses.notes():
             _note(text)
@@ -218,7 +204,7 @@ def started_queries(
 def _run(
     program: Program,
     service: PlannerService,
-    environment: Mapping[str, str] | None,
+    environment: Mapping[str, str],
     out: int | None = None,
 ) -> int:
     """Run a file whose Spark is the planner, its output to the descriptor `out`; its status."""
@@ -229,7 +215,7 @@ def _run(
     with serving(service, Access()) as (_, port):
         variables = {
             **os.environ,
-            **(environment or {}),
+            **environment,
             "SPARK_REMOTE": f"sc://127.0.0.1:{port}",
             "SPARK_CONNECT_DEBUG_CLIENT_CALL_STACK": "true",
             "PYTHONUNBUFFERED": "1",

@@ -38,12 +38,6 @@ class MissingFile(OtherwiseStandIn):
 
     readline = read
 
-    def __enter__(self) -> MissingFile:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """It was never open."""
-
     def __iter__(self) -> Any:
         return iter(())
 

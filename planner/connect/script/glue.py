@@ -16,7 +16,7 @@ from typing import Any
 from pyspark.sql.connect.dataframe import DataFrame
 
 from .context import session
-from .stand_ins import OtherwiseStandIn, StandIn
+from .stand_ins import OtherwiseStandIn, StandIn, lacking
 
 _RESOLVED = "getResolvedOptions(sys.argv)"
 _TRANSFORMS = (
@@ -128,17 +128,6 @@ def resolved_options(arguments: Sequence[str], names: Sequence[str]) -> dict[str
     return found
 
 
-class _Module(ModuleType):
-    """A module of the library; what is not described here is a stand-in."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "__all__":
-            return []
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return StandIn(f"{self.__name__}.{name}")
-
-
 def provide() -> None:
     """Let files import `awsglue`, unless there is such a library."""
     found = importlib.util.find_spec("awsglue")
@@ -153,6 +142,6 @@ def provide() -> None:
         **{f"awsglue.{name}": {} for name in ("job", "gluetypes", "functions")},
     }
     for name, values in names.items():
-        module = _Module(name)
-        module.__dict__.update(values, __path__=[])
+        module = ModuleType(name)
+        module.__dict__.update({"__all__": [], **values}, __path__=[], __getattr__=lacking(name))
         sys.modules[name] = module

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import linecache
 import os
 import sys
 import traceback
@@ -25,7 +24,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.column import Column
 from pyspark.sql.connect.dataframe import DataFrame
 
-from ...pipelines.statements import defines_datasets
+from ...pipelines.statements import defines_datasets, split
+from ..places import remember_source
 from ..server import take_deep_messages
 from . import glue, workspace
 from .calls import planned_batches, planned_call
@@ -42,13 +42,13 @@ from .notebook import (
     is_notebook,
     names_of_cell,
     read_cells,
-    statements,
 )
 from .patches import Patches, WaitedEnough
 from .pipeline import PipelineRun
 from .program import Program
 from .report import Report
-from .stand_ins import Rules, StandIn, StandInNeeded
+from .rules import Rules
+from .stand_ins import StandIn, StandInNeeded
 from .uncalled import uncalled
 
 FAILED, BAD_INPUT = 1, 2
@@ -252,7 +252,8 @@ class Launch:
         self._ran[path] = self.module.__dict__
         lost: set[str] = set()
         for cell in read_cells(os.path.abspath(path), self._skipped):
-            self._remember(cell)
+            if not os.path.exists(cell.file):
+                remember_source(cell.file, cell.source)
             try:
                 self._run_cell(cell)
             except Exception as error:
@@ -318,11 +319,6 @@ class Launch:
         sys.path[:0] = dict.fromkeys((str(file.parent), str(above)))
         self._run_file(path)
 
-    def _remember(self, cell: Cell) -> None:
-        if not os.path.exists(cell.file):
-            lines = cell.source.splitlines(keepends=True)
-            linecache.cache[cell.file] = (len(cell.source), None, lines, cell.file)
-
     def _skipped(self, file: str, line: int, what: str) -> None:
         self.report.note(f"{os.path.basename(file)}:{line}: {what}")
 
@@ -346,8 +342,9 @@ class Launch:
             self.pipeline.register_sql(text)
             return None
         result = None
-        for statement in statements(text):
-            result = session().sql(statement)
+        for _, statement in split(text):
+            lines = (line for line in statement.split("\n") if line.strip())
+            result = session().sql("\n".join(lines))
             workspace.show(result)
         return result
 

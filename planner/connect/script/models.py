@@ -26,7 +26,8 @@ from pyspark.sql.types import (
 )
 
 from .later import change_when_imported
-from .stand_ins import Rules, StandIn
+from .rules import Rules
+from .stand_ins import StandIn
 
 _VECTOR = (
     StructType()

@@ -50,12 +50,6 @@ class Answer(OtherwiseStandIn):
     def raise_for_status(self) -> None:
         """It is a good one."""
 
-    def __enter__(self) -> Answer:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        """Nothing is open."""
-
     def __bool__(self) -> bool:
         return True
 

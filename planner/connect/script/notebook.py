@@ -134,20 +134,13 @@ def _source_cells(path: str, lines: list[str], note: Note) -> Iterator[Cell]:
         end = start
         while end < len(lines) and not _CELL_MARK.fullmatch(lines[end]):
             end += 1
-        code = _source_cell(path, lines[start:end], start, note)
+        code = _converted(path, [_unmarked(line) for line in lines[start:end]], start, note)
         yield Cell(path, "\n" * start + "\n".join(code))
         start = end + 1
 
 
-def _source_cell(path: str, lines: list[str], start: int, note: Note) -> list[str]:
-    """A cell behind its `# MAGIC` marks; a cell of mere Python as it stands."""
-    if not any(line.startswith(_MAGIC) for line in lines):
-        return _converted(path, lines, start, note)
-    bare = [_unmarked(line) for line in lines]
-    return _converted(path, bare, start, note)
-
-
 def _unmarked(line: str) -> str:
+    """A line of a cell without the mark of a cell that is not mere Python."""
     return line[len(_MAGIC) :].removeprefix(" ") if line.startswith(_MAGIC) else line
 
 
@@ -235,36 +228,3 @@ def _is_python(text: str) -> bool:
     except (SyntaxError, ValueError):
         return False
     return True
-
-
-# ---------------------------------------------------------------------------------- SQL cells
-
-
-def statements(text: str) -> Iterator[str]:
-    """Statements that semicolons end, outside texts and comments; none that is empty."""
-    start = place = 0
-    while place < len(text):
-        letter, two = text[place], text[place : place + 2]
-        if two == "--":
-            place = _end(text, "\n", place)
-        elif two == "/*":
-            place = _end(text, "*/", place + 2)
-        elif letter in "'\"`":
-            place = _end(text, letter, place + 1)
-        elif letter == ";":
-            yield from _stripped(text[start:place])
-            start = place = place + 1
-        else:
-            place += 1
-    yield from _stripped(text[start:])
-
-
-def _end(text: str, mark: str, start: int) -> int:
-    found = text.find(mark, start)
-    return len(text) if found < 0 else found + len(mark)
-
-
-def _stripped(text: str) -> Iterator[str]:
-    lines = [line for line in text.split("\n") if line.strip()]
-    if any(not line.lstrip().startswith("--") for line in lines):
-        yield "\n".join(lines)

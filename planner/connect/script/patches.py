@@ -38,7 +38,8 @@ from .models import plan_models
 from .notebook import is_cell
 from .placeholders import take_stand_ins
 from .program import Program
-from .stand_ins import NoRows, Rules, StandIn
+from .rules import Rules
+from .stand_ins import NoRows, StandIn
 from .unset import Unset, asking
 
 _JVM = ("_jvm", "_jsparkSession", "_jsc", "_sc", "_wrapped")

@@ -14,7 +14,8 @@ from pyspark.sql.connect.streaming import readwriter
 from pyspark.sql.connect.streaming.query import StreamingQuery
 
 from .models import unknown_column
-from .stand_ins import Rules, StandIn
+from .rules import Rules
+from .stand_ins import StandIn
 
 
 def take_stand_ins() -> None:
@@ -22,7 +23,15 @@ def take_stand_ins() -> None:
     for name, places in (("StructField", (1,)), ("ArrayType", (0,)), ("MapType", (0, 1))):
         kind: Any = getattr(sql_types, name)
         kind.__init__ = _with_types(kind.__init__, places)
+    _in_columns()
+    _in_frames()
+    _in_streams()
+
+
+def _in_columns() -> None:
+    functions: Any = connect_functions
     frame: Any = DataFrame
+    literal, made_struct = functions.lit, functions.struct
     with_column, with_columns, filtered = frame.withColumn, frame.withColumns, frame.filter
 
     def struct(*columns: Any) -> Any:
@@ -30,9 +39,6 @@ def take_stand_ins() -> None:
         if not columns or (isinstance(columns[0], list) and not columns[0]):
             return unknown_column("?struct()?")
         return made_struct(*columns)
-
-    functions: Any = connect_functions
-    literal, made_struct, functions.struct = functions.lit, functions.struct, struct
 
     def column(name: str, value: Any) -> Any:
         # It may be a text, or a struct as the code uses it.
@@ -49,6 +55,16 @@ def take_stand_ins() -> None:
             condition = literal(str(condition)).cast("boolean")
         return filtered(self, condition)
 
+    functions.struct = struct
+    frame.withColumn, frame.withColumns = with_one, with_many
+    frame.filter = frame.where = filter_
+
+
+def _in_frames() -> None:
+    frame: Any = DataFrame
+    sessions: Any = ConnectSession
+    watermarked, created = frame.withWatermark, sessions.createDataFrame
+
     def with_watermark(self: Any, *texts: Any, **named: Any) -> Any:
         plain = {name: str(text) for name, text in named.items()}
         return watermarked(self, *map(str, texts), **plain)
@@ -64,24 +80,21 @@ def take_stand_ins() -> None:
             return self.read.format(StandIn("createDataFrame")).load()
         return created(self, given, schema, *arguments, **named)
 
-    sessions: Any = ConnectSession
-    created, sessions.createDataFrame = sessions.createDataFrame, create
-    watermarked = frame.withWatermark
-    frame.withWatermark = with_watermark
-    frame.withColumn, frame.withColumns, frame.filter = with_one, with_many, filter_
-    frame.where = filter_
+    frame.withWatermark, sessions.createDataFrame = with_watermark, create
     for name in ("join", "crossJoin", "union", "unionAll", "unionByName"):
         setattr(frame, name, _with_frame(getattr(frame, name)))
+
+
+def _in_streams() -> None:
     writer: Any = readwriter.DataStreamWriter
-    with_mode = writer.outputMode
+    query: Any = StreamingQuery
+    with_mode, triggered, awaited = writer.outputMode, writer.trigger, query.awaitTermination
 
     def output_mode(self: Any, mode: Any) -> Any:
         if not isinstance(mode, StandIn):
             return with_mode(self, mode)
         Rules.seen(mode._stand_in, "outputMode")
         return self
-
-    triggered = writer.trigger
 
     def trigger(self: Any, *arguments: Any, **named: Any) -> Any:
         if arguments:
@@ -97,10 +110,7 @@ def take_stand_ins() -> None:
             for name, value in here.items()
         }
         # `**settings.TRIGGER` hands in nothing.
-        return triggered(self, **here) if here or not StandIn.made else self
-
-    query: Any = StreamingQuery
-    awaited = query.awaitTermination
+        return triggered(self, **here) if here or not Rules.any_stand_in else self
 
     def await_termination(self: Any, timeout: Any = None) -> Any:
         return awaited(self, 1 if isinstance(timeout, StandIn) else timeout)

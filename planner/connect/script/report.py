@@ -21,7 +21,8 @@ from pyspark.sql.connect import functions
 from .missing_modules import MissingModules
 from .patches import Patches, WaitedEnough
 from .program import Program
-from .stand_ins import Rules, StandIn, StandInNeeded
+from .rules import Rules
+from .stand_ins import StandIn, StandInNeeded
 
 _PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
 _WRONG_CALL = re.compile(r"\(\) (missing \d+ required|got an unexpected|takes .*positional)")
@@ -218,7 +219,7 @@ class Report:
 
     def _taken_apart(self, error: BaseException) -> str:
         """What to do where code may need the value of a stand-in without saying so."""
-        if not StandIn.made or not isinstance(error, KeyError | ValueError):
+        if not Rules.any_stand_in or not isinstance(error, KeyError | ValueError):
             return ""
         return (
             "Values that are not here are texts such as ?module.name? without items of their own:"

@@ -15,7 +15,9 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, FunctionType
-from typing import Any, ClassVar
+from typing import Any, Self
+
+from .rules import Rules
 
 _WITH_DEFAULT = re.compile(r"(?<!secrets)\.get(env)?$")
 _ERROR_NAME = re.compile(r"[A-Z]\w*(Error|Exception|Timeout|Warning)")
@@ -31,33 +33,6 @@ class StandInNeeded(Exception):
 
     def __str__(self) -> str:
         return f"The value of ?{self.path}? is needed to {self.what} it, and it is not here."
-
-
-class Rules:
-    """What stand-ins know of the process that explains.
-
-    Attributes:
-        users: whether a frame's file is the user's own; libraries may compare texts.
-        passed_through: types of objects that a missing function is taken to give back.
-        session: attributes of a missing object that only a SparkSession has are those of this one.
-        seen: is called with attributes that say what a stand-in stood for.
-        transformed: a DataFrame as a model that is not here would transform it.
-        frame: a DataFrame that is not here, by its path: a stream, or else a table at rest.
-        once: whether a loop over a path, in a frame, runs once: it leads to streams.
-        of_frames: types that only a DataFrame's methods take.
-        handed_in: parameters that --call hands in, and the texts that they are taken for: the first
-            that the code compares each with.
-    """
-
-    users: Callable[[str], bool] = staticmethod(lambda file: True)
-    passed_through: tuple[type, ...] = ()
-    session: Callable[[], Any] | None = None
-    seen: Callable[[str, str], None] = staticmethod(lambda path, attribute: None)
-    transformed: Callable[[str, Any], Any] | None = None
-    frame: Callable[[str, bool], Any] | None = None
-    once: Callable[[FrameType, str], bool] = staticmethod(lambda frame, path: False)
-    of_frames: tuple[type, ...] = ()
-    handed_in: ClassVar[dict[str, str]] = {}
 
 
 _OF_SESSIONS = ("readStream", "createDataFrame", "sparkContext", "streams", "udf")
@@ -79,11 +54,10 @@ class StandIn(str):
         path: how the code reaches it, such as `settings.WATERMARK` or `settings.load()`.
     """
 
-    made = False  # whether there is any
     _stand_in: str
 
     def __new__(cls, path: str) -> StandIn:
-        StandIn.made = True
+        Rules.any_stand_in = True
         path = path.replace("?", "")  # of others that it is reached by
         made = super().__new__(cls, f"?{path}?")
         made.__dict__["_stand_in"] = path
@@ -172,7 +146,7 @@ class StandIn(str):
     def __next__(self) -> Any:
         raise StopIteration
 
-    def __enter__(self) -> StandIn:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -202,24 +176,6 @@ class StandIn(str):
     # ------------------------------------------------------------------------------- value needed
 
     __hash__ = str.__hash__
-
-    def __eq__(self, other: object) -> Any:
-        return self._compared(other, "__eq__")
-
-    def __ne__(self, other: object) -> Any:
-        return self._compared(other, "__ne__")
-
-    def __lt__(self, other: object) -> Any:
-        return self._compared(other, "__lt__")
-
-    def __le__(self, other: object) -> Any:
-        return self._compared(other, "__le__")
-
-    def __gt__(self, other: object) -> Any:
-        return self._compared(other, "__gt__")
-
-    def __ge__(self, other: object) -> Any:
-        return self._compared(other, "__ge__")
 
     def _compared(self, other: object, method: str) -> Any:
         if other == "" and method in ("__eq__", "__ne__"):
@@ -325,9 +281,26 @@ def _text_method(name: str) -> property:
     return property(method)
 
 
+def _comparison(name: str) -> Callable[[StandIn, object], Any]:
+    return lambda self, other: self._compared(other, name)
+
+
 for _name in dir(str):
     if not _name.startswith("_"):
         setattr(StandIn, _name, _text_method(_name))
+for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(StandIn, _name, _comparison(_name))
+
+
+def lacking(path: str) -> Callable[[str], StandIn]:
+    """A module's `__getattr__` by which the names that it lacks are stand-ins."""
+
+    def found(name: str) -> StandIn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return StandIn(f"{path}.{name}")
+
+    return found
 
 
 class OtherwiseStandIn:
@@ -340,9 +313,13 @@ class OtherwiseStandIn:
     _path = ""
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return StandIn(f"{self._path or type(self).__name__}.{name}")
+        return lacking(self._path or type(self).__name__)(name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Nothing is open."""
 
 
 class StandInBase(OtherwiseStandIn):
