@@ -18,7 +18,7 @@ from ..state.version import task_of
 from .early_groups import EarlyGroups, encoded_where_repeated
 from .expressions.evaluator import Evaluator
 from .expressions.values.vectors import decoded
-from .hashing import hashes_of, places_of
+from .hashes.rows import hashes_of, places_of
 from .parquet_files import ScanFile
 from .placed_rows import PlacedRows, batch_of, placed_by_codes, taken
 from .row_copies import RowCopies

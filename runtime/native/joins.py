@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.schemas.types import StructType
-from ..kernels.floats import normalised
-from ..kernels.hashing import places_and_hashes
+from ..kernels.columns.floats import normalised
+from ..kernels.hashes.rows import places_and_hashes
 from ..kernels.join import JoinKernel
 from ..kernels.kernel import event_times
 from ..plan.carried import Carried

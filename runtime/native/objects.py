@@ -26,8 +26,8 @@ from ...planner.model.schemas.types import (
     StructField,
     StructType,
 )
-from ..kernels.bitmaps import padded
-from ..kernels.theta_sketches import entries_of, theta_sketches
+from ..kernels.sketches.bitmaps import padded
+from ..kernels.sketches.theta_sketches import entries_of, theta_sketches
 from .unsafe_reading import BadRow, read_rows, stored_type
 from .unsafe_writing import write_rows
 

@@ -26,8 +26,8 @@ from ...physical.stateful import (
 )
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.schemas.types import StructType
-from ..kernels.floats import normalised
-from ..kernels.hashing import places_and_hashes
+from ..kernels.columns.floats import normalised
+from ..kernels.hashes.rows import places_and_hashes
 from ..kernels.kernel import Kernel, event_times
 from ..kernels.user_state.group_state import times_of_timeouts
 from ..plan.nodes import Kernel as KernelNode

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .. import ordering
+from ..columns import ordering
 from .programs.program import Step
 from .values.vectors import Value, has_nulls, made, numbers, repeated, row_count, truths
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...lists import elements_of
+from ...columns.lists import elements_of
 from ..programs.program import Kind, Step, decimal_of
 from ..values import messages
 from ..values.java_numbers import java_double

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...lists import elements_of
-from ...ordering import codes, list_parts, ranks, valid
+from ...columns.lists import elements_of
+from ...columns.ordering import codes, list_parts, ranks, valid
 from ..programs.program import Step
 from ..texts import texts
 from ..values import messages

@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.lists import lists_of
+from ...columns.ordering import codes, list_parts, spread, valid
 from ...errors import not_exact
-from ...lists import lists_of
-from ...ordering import codes, list_parts, spread, valid
 from ..programs.program import Step
 from ..texts.texts import each
 from ..values import messages

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...lists import elements_of
-from ...ordering import codes, list_parts, spread, valid
+from ...columns.lists import elements_of
+from ...columns.ordering import codes, list_parts, spread, valid
 from ..programs.program import Program, Step
 from ..values.lists_and_maps import lists, maps, rows_of
 from ..values.vectors import truths

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...lists import elements_of
-from ...ordering import valid
+from ...columns.lists import elements_of
+from ...columns.ordering import valid
 from ..programs.program import Step
 from ..values.lists_and_maps import lists, maps, rows_of, side_by_side
 from ..values.vectors import repeated, row_count

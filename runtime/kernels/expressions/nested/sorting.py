@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...columns.lists import elements_of
+from ...columns.ordering import ranks, valid
 from ...errors import KernelError, not_exact
-from ...lists import elements_of
-from ...ordering import ranks, valid
 from ..programs.program import Step
 from ..values import messages
 from ..values.lists_and_maps import lists

@@ -8,10 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...hashing import hashes_of, places_of
-from ...json_support import path_steps
-from ...json_texts import read_path, read_texts
-from ...lists import elements_of
+from ...columns.lists import elements_of
+from ...hashes.rows import hashes_of, places_of
+from ...json.support import path_steps
 from ..programs.program import Kind, Step, decimal_of
 from ..values.lists_and_maps import lists
 from ..values.vectors import (
@@ -26,6 +25,7 @@ from ..values.vectors import (
     shown_type,
     unscaled_words,
 )
+from .json_reading import read_path, read_texts
 
 
 def struct(step: Step, *values: Value) -> Any:

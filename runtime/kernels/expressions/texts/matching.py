@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...ordering import valid
+from ...columns.ordering import valid
 from ..programs.patterns import TERMINATORS, Pattern, groups_of, replacement_parts, translated
 from ..programs.program import Step
 from ..values.lists_and_maps import lists

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...ordering import spread
+from ...columns.ordering import spread
 from ..programs.program import Step
 from ..values.vectors import Value, nulled, numbers, repeated, row_count
 

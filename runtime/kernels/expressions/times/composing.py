@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...columns.ordering import valid
 from ...errors import not_exact
-from ...ordering import valid
 from ..programs.program import Step
 from ..values import messages
 from ..values.vectors import Value, null_where, numbers, repeated, row_count, unscaled_words

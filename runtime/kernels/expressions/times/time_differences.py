@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.ordering import valid
 from ...errors import not_exact
-from ...ordering import valid
 from ..programs.program import Step
 from ..values import messages
 from ..values.vectors import Value, made, nulled, numbers, repeated, row_count

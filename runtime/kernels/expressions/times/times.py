@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...ordering import valid
+from ...columns.ordering import valid
 from ..programs.accepting import WEEKDAYS
 from ..programs.program import Step, decimal_of
 from ..values import messages

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...ordering import list_parts, spread, valid
+from ...columns.ordering import list_parts, spread, valid
 from ..programs.program import Kind
 from .vectors import plain_type
 

@@ -14,9 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .lists import elements_of, joined, lists_of
-from .ordering import codes
-from .theta_sketches import least_hashes
+from ..columns.lists import elements_of, joined, lists_of
+from ..columns.ordering import codes
+from ..sketches.distinct_estimate import highest_ranks
+from ..sketches.theta_sketches import least_hashes
 from .top_values import top
 
 Columns = list[Any]
@@ -88,19 +89,6 @@ def _registers(values: Any, lengths: Positions, kind: Any) -> Any:
     rows, registers = highest_ranks(values, lengths)
     counts = np.bincount(rows, minlength=len(lengths)).astype(np.int64)
     return lists_of(pa.array(registers.astype(np.int32), kind.value_type), counts, kind)
-
-
-def highest_ranks(values: Any, lengths: Positions) -> tuple[Positions, Positions]:
-    """The row and the value of each register's highest entry, ordered by row and index."""
-    numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.int64)
-    rows = np.repeat(np.arange(len(lengths)), lengths).astype(np.int64)
-    keys = np.sort(rows << 32 | numbers)
-    if not len(keys):
-        return keys, keys
-    registers = keys >> 6
-    last = np.append(registers[1:] != registers[:-1], True)
-    keys = keys[last]
-    return keys >> 32, keys & 0xFFFFFFFF
 
 
 LIST_MERGES: dict[str, Callable[..., Any]] = {

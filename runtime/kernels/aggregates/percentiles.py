@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .floats import doubles, normalised
-from .ordering import list_parts, ranks, spread, valid
+from ..columns.floats import doubles, normalised
+from ..columns.ordering import list_parts, ranks, spread, valid
 
 Int64 = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]

@@ -7,8 +7,8 @@ import math
 import re
 from typing import Any
 
-from .expressions.values.java_numbers import java_double
-from .json_errors import Uncertain
+from ..expressions.values.java_numbers import java_double
+from .errors import Uncertain
 
 _CONTROL = re.compile(r"\\u|\\[bfnrt/]|\x7f|NaN|Infinity")
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .errors import KernelError
+from ..columns.lists import elements_of, in_turns
+from ..errors import KernelError
 from .hll_sketch import Sketch, is_sketch
-from .lists import elements_of, in_turns
 
 _FUNCTION = "`hll_union_agg`"
 

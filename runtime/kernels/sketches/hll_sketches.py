@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..columns.lists import elements_of, in_turns
+from ..hashes.murmur128 import bytes_of, hashed
 from .hll_sketch import ADDRESS, Sketch
-from .lists import elements_of, in_turns
-from .murmur128 import bytes_of, hashed
 
 Int64 = npt.NDArray[np.int64]
 

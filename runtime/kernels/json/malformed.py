@@ -7,9 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from .errors import KernelError, failed_read
-from .expressions.values.java_numbers import java_double
-from .json_errors import BadValue
+from ..errors import KernelError, failed_read
+from ..expressions.values.java_numbers import java_double
+from .errors import BadValue
 
 
 def malformed(

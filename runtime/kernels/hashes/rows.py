@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..state.rows import Int32, Int64
-from .floats import is_list
-from .hash_functions import XXH64, Murmur3
-from .hashed_columns import HashedColumn, hashed_column, is_hashed_flat
+from ...state.rows import Int32, Int64
+from ..columns.floats import is_list
+from .columns import HashedColumn, hashed_column, is_hashed_flat
+from .functions import XXH64, Murmur3
 
 SEED = 42
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .ordering import compare, valid
+from ..columns.ordering import compare, valid
 
 Columns = list[Any]
 Flags = npt.NDArray[np.bool_]

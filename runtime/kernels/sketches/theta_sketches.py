@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .lists import elements_of, lists_of
-from .murmur128 import bytes_of, hashed
-from .ordering import list_parts
+from ..columns.lists import elements_of, lists_of
+from ..columns.ordering import list_parts
+from ..hashes.murmur128 import bytes_of, hashed
 
 Int64 = npt.NDArray[np.int64]
 HASHES = pa.list_(pa.field("element", pa.int64()))

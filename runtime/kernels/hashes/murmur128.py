@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .hash_functions import Words64, words
-from .ordering import valid
+from ..columns.ordering import valid
+from .functions import Words64, words
 
 SEED = 9001
 """The seed of all sketches, unless somebody says otherwise."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .errors import decimal_sum_overflow, sum_overflow
+from ..errors import decimal_sum_overflow, sum_overflow
 
 Columns = list[Any]
 Flags = npt.NDArray[np.bool_]

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .merge_lists import highest_ranks
-from .ordering import list_parts, spread
+from ..columns.ordering import list_parts, spread
 
 Numbers = npt.NDArray[np.float64]
+Positions = npt.NDArray[np.int64]
 
 # Up to these cardinalities counting the empty registers is better; for 4 to 18 bits.
 _THRESHOLDS = (
@@ -46,6 +46,19 @@ def distinct_estimate(registers: Any, bits: int) -> Any:
     is_linear = (empty > 0) & ((linear <= threshold) | (raw <= 2.5 * count))
     estimate = np.where(is_linear, linear, _corrected(raw, bits))
     return pa.array(np.floor(estimate + 0.5).astype(np.int64))
+
+
+def highest_ranks(values: Any, lengths: Positions) -> tuple[Positions, Positions]:
+    """The row and the value of each register's highest entry, ordered by row and index."""
+    numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.int64)
+    rows = np.repeat(np.arange(len(lengths)), lengths).astype(np.int64)
+    keys = np.sort(rows << 32 | numbers)
+    if not len(keys):
+        return keys, keys
+    registers = keys >> 6
+    last = np.append(registers[1:] != registers[:-1], True)
+    keys = keys[last]
+    return keys >> 32, keys & 0xFFFFFFFF
 
 
 def _corrected(raw: Numbers, bits: int) -> Numbers:

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from .errors import KernelError
-from .lists import elements_of, in_turns
-from .ordering import spread, valid
+from ..columns.lists import elements_of, in_turns
+from ..columns.ordering import spread, valid
+from ..errors import KernelError
 
 Int64 = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]

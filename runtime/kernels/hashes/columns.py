@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..state.rows import Int64, Mask
-from .floats import canonical
-from .hash_functions import Texts
+from ...state.rows import Int64, Mask
+from ..columns.floats import canonical
+from .functions import Texts
 
 MAX_LONG_DIGITS = 18
 """Decimals of at most this precision are hashed as numbers, others as bytes."""
@@ -35,7 +35,7 @@ def is_hashed_flat(kind: Any) -> bool:
 
 
 def hashed_column(column: Any) -> HashedColumn:
-    """An Arrow array of a type that `hashing.can_hash` knows."""
+    """An Arrow array of a type that `rows.can_hash` knows."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         return hashed_column(column.dictionary_decode())

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...planner.model.text.time_zones import fixed_offset, known_zone
-from .expressions.values.dates import SPACES, read_date
-from .expressions.values.vectors import numbers, spread
-from .expressions.values.zones import DAY, MICROS, zone_of
-from .json_errors import BadValue, Uncertain
+from ....planner.model.text.time_zones import fixed_offset, known_zone
+from ..expressions.values.dates import SPACES, read_date
+from ..expressions.values.vectors import numbers, spread
+from ..expressions.values.zones import DAY, MICROS, zone_of
+from .errors import BadValue, Uncertain
 
 _TIMESTAMP = re.compile(
     r"([+-]?\d{4,6}(?:-\d{1,2}(?:-\d{1,2})?)?)"

@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from .expressions.values.dates import read_date
-from .json_copies import written_anew
-from .json_errors import BadValue, Partial, Uncertain
-from .json_times import read_timestamp
+from ..expressions.values.dates import read_date
+from .copies import written_anew
+from .errors import BadValue, Partial, Uncertain
+from .times import read_timestamp
 
 Reader = Callable[[str, int], tuple[Any, int]]
 

@@ -15,11 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .hash_functions import Murmur3
-from .hashed_columns import hashed_column
+from ..columns.lists import elements_of, lists_of
+from ..columns.ordering import list_parts
+from ..hashes.columns import hashed_column
+from ..hashes.functions import Murmur3
 from .java_random import JavaRandom
-from .lists import elements_of, lists_of
-from .ordering import list_parts
 
 Int64 = npt.NDArray[np.int64]
 _VERSION = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from ...planner.model.schemas.types import (
+from ....planner.model.schemas.types import (
     ArrayType,
     BinaryType,
     BooleanType,

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .errors import KernelError, not_exact
-from .json_errors import Uncertain
-from .json_files import UNLIKE, BlockReader
-from .json_lines import LineReader
-from .ordering import list_parts
+from ...columns.ordering import list_parts
+from ...errors import KernelError, not_exact
+from ...json.errors import Uncertain
+from ...json.lines import LineReader
+from ...json_files import UNLIKE, BlockReader
 
 _ROOT = "value"
 """The name of what is no struct, in a struct of it."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .ordering import list_parts, ranks, spread
+from ..columns.ordering import list_parts, ranks, spread
 
 Int64 = npt.NDArray[np.int64]
 

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from .json_errors import Partial, Uncertain
-from .json_values import space, struct_reader
+from .errors import Partial, Uncertain
+from .values import space, struct_reader
 
 
 class Condition(Protocol):

@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from .errors import KernelError, not_exact
-from .json_errors import BadValue, Partial, Uncertain
-from .json_filters import PushedFilter, SkippedRecords
-from .json_malformed import malformed
-from .json_values import reader_of, skip, space, struct_reader
-from .readers.line_files import lines_before
+from ..errors import KernelError, not_exact
+from ..readers.line_files import lines_before
+from .errors import BadValue, Partial, Uncertain
+from .filters import PushedFilter, SkippedRecords
+from .malformed import malformed
+from .values import reader_of, skip, space, struct_reader
 
 _BOM = b"\xef\xbb\xbf"
 _LONG = 1000

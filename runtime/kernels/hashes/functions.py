@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..state.rows import Int32, Int64
+from ...state.rows import Int32, Int64
 
 Words32 = NDArray[np.uint32]
 Words64 = NDArray[np.uint64]

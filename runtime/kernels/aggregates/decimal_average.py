@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .errors import no_decimal
+from ..errors import no_decimal
 
 _COUNT = pa.decimal256(19, 0)
 

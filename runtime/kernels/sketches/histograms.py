@@ -19,10 +19,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .floats import doubles
+from ..columns.floats import doubles
+from ..columns.lists import elements_of, in_turns
+from ..columns.ordering import list_parts, spread
 from .java_random import JavaRandom
-from .lists import elements_of, in_turns
-from .ordering import list_parts, spread
 
 Int64 = npt.NDArray[np.int64]
 Points = tuple[list[float], list[float]]
