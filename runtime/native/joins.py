@@ -129,8 +129,7 @@ def _split(column: Carried, values: Any) -> Iterator[Any]:
     if not column.is_window:
         yield values
         return
-    for i in range(len(column.parts)):
-        yield pc.struct_field(values, [i])
+    yield from values.flatten()[: len(column.parts)]
 
 
 def _whole(column: Carried, parts: Sequence[Any]) -> Any:

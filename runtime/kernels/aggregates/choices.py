@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..columns.ordering import compare, valid
+from ..columns.ordering import compare, flags, valid
 
 Columns = list[Any]
 Flags = npt.NDArray[np.bool_]
@@ -37,19 +37,14 @@ def merge_extremum(sign: int) -> Callable[[Columns, Columns], Columns]:
 
 def merge_first(earlier: Columns, later: Columns) -> Columns:
     """`first` (value, value_set): the earlier value wherever there is one."""
-    keep = _is_set(earlier[1])
-    return [choose(keep, earlier[0], later[0]), pa.array(keep | _is_set(later[1]))]
+    keep = flags(earlier[1])
+    return [choose(keep, earlier[0], later[0]), pa.array(keep | flags(later[1]))]
 
 
 def merge_last(earlier: Columns, later: Columns) -> Columns:
     """`last` (value, value_set): the later value wherever there is one."""
-    replace = _is_set(later[1])
-    return [choose(~replace, earlier[0], later[0]), pa.array(replace | _is_set(earlier[1]))]
-
-
-def _is_set(flags: Any) -> Flags:
-    filled = flags.fill_null(False)
-    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.bool_)
+    replace = flags(later[1])
+    return [choose(~replace, earlier[0], later[0]), pa.array(replace | flags(earlier[1]))]
 
 
 def merge_by(sign: int) -> Callable[[Columns, Columns], Columns]:

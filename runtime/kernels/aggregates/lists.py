@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ..columns.lists import elements_of, joined, lists_of
+from ..columns.lists import elements_of, joined, lists_of, rows_of
 from ..columns.ordering import codes
 from ..sketches.distinct_estimate import highest_ranks
 from ..sketches.theta_sketches import least_hashes
@@ -57,7 +56,7 @@ def start_lists(operation: str) -> Callable[..., Any]:
 
 def _distinct(values: Any, lengths: Positions, kind: Any) -> Any:
     """`union`: each value once, where it first stood. NaN equals NaN, -0.0 equals 0.0."""
-    rows = np.repeat(np.arange(len(lengths)), lengths)
+    rows = rows_of(lengths)
     keys = rows.astype(np.int64) << 32 | (codes(values).astype(np.int64) & 0xFFFFFFFF)
     _, first = np.unique(keys, return_index=True)
     if len(first) == len(keys):
@@ -69,8 +68,8 @@ def _distinct(values: Any, lengths: Positions, kind: Any) -> Any:
 
 def _counted(pairs: Any, lengths: Positions, kind: Any) -> Any:
     """`counts`, of pairs of value and count: each value where it first stood, counts added."""
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    value, count = pc.struct_field(pairs, [0]), pc.struct_field(pairs, [1])
+    rows = rows_of(lengths)
+    value, count = pairs.flatten()
     keys = rows.astype(np.int64) << 32 | (codes(value).astype(np.int64) & 0xFFFFFFFF)
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     totals = np.zeros(len(first), np.int64)

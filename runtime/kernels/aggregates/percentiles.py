@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..columns.floats import doubles, normalised
-from ..columns.ordering import list_parts, ranks, spread, valid
+from ..columns.lists import elements_of, lists_of, rows_of
+from ..columns.ordering import ranks, valid
 
 Int64 = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
@@ -41,12 +42,11 @@ class _Counted:
 
     @classmethod
     def of(cls, column: Any, *, downwards: bool = False) -> _Counted:
-        pairs, starts, lengths = list_parts(column)
-        pairs = pairs.take(pa.array(spread(starts, lengths)))
-        values = pc.struct_field(pairs, [0])
-        counts = np.asarray(pc.struct_field(pairs, [1]).to_numpy(zero_copy_only=False), np.int64)
+        pairs, lengths = elements_of(column)
+        values, count = pairs.flatten()
+        counts = np.asarray(count.to_numpy(zero_copy_only=False), np.int64)
         rank = ranks(values)
-        order = np.lexsort((-rank if downwards else rank, _rows(lengths)))
+        order = np.lexsort((-rank if downwards else rank, rows_of(lengths)))
         ends = np.append(0, np.cumsum(counts[order]))
         last = np.cumsum(lengths)
         return cls(
@@ -69,10 +69,6 @@ class _Counted:
         before = (np.append(0, ends)[self.starts])[used]
         found = np.searchsorted(ends, before[:, None] + places, side="right")
         return np.asarray(found, np.int64)
-
-
-def _rows(lengths: Int64) -> Int64:
-    return np.repeat(np.arange(len(lengths)), lengths)
 
 
 def percentile(buffers: Sequence[Any], shares: Sequence[float], several: bool, down: bool) -> Any:
@@ -138,8 +134,7 @@ def _arranged(found: Any, used: Mask, count: int, several: bool) -> Any:
     if not several:
         return _spaced(found, used)
     lengths = np.where(used, count, 0)
-    offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
-    return pa.ListArray.from_arrays(offsets, found, mask=pa.array(~used))
+    return lists_of(found, lengths, missing=~used)
 
 
 def _spaced(values: Any, used: Mask) -> Any:
@@ -153,7 +148,7 @@ def mode(buffers: Sequence[Any], highest: bool) -> Any:
     counted = _Counted.of(buffers[0])
     used = counted.lengths > 0
     rank = -counted.ranks if highest else counted.ranks
-    order = np.lexsort((rank, -counted.counts, _rows(counted.lengths)))
+    order = np.lexsort((rank, -counted.counts, rows_of(counted.lengths)))
     chosen = counted.values.take(pa.array(order[counted.starts[used]]))
     return _spaced(normalised(chosen), used)
 
@@ -166,17 +161,14 @@ def listagg(buffers: Sequence[Any], separator: str, orders: Sequence[tuple[bool,
         separator: what stands between two strings.
         orders: per key whether it ascends and whether nulls come first.
     """
-    elements, starts, lengths = list_parts(buffers[0])
-    elements = elements.take(pa.array(spread(starts, lengths)))
+    elements, lengths = elements_of(buffers[0])
     if orders:
         keys = [
             _order(pc.struct_field(elements, [i + 1]), *order) for i, order in enumerate(orders)
         ]
-        positions = np.lexsort((*reversed(keys), _rows(lengths)))
+        positions = np.lexsort((*reversed(keys), rows_of(lengths)))
         elements = pc.struct_field(elements, [0]).take(pa.array(positions))
-    offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
-    lists = pa.ListArray.from_arrays(offsets, elements, mask=pa.array(lengths == 0))
-    return pc.binary_join(lists, separator)
+    return pc.binary_join(lists_of(elements, lengths, missing=lengths == 0), separator)
 
 
 def _order(key: Any, ascending: bool, nulls_first: bool) -> Int64:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..columns.ordering import flags
 from ..errors import decimal_sum_overflow, sum_overflow
 
 Columns = list[Any]
@@ -82,7 +83,7 @@ def _add_integers(earlier: Any, later: Any) -> tuple[Any, Flags]:
     total = pc.add(earlier, later)
     # Two's complement: the sum overflows where its sign differs from both addends' signs.
     signs = pc.bit_wise_and(pc.bit_wise_xor(earlier, total), pc.bit_wise_xor(later, total))
-    overflow = _flags(pc.less(signs, 0))
+    overflow = flags(pc.less(signs, 0))
     return _without(total, overflow), overflow
 
 
@@ -98,7 +99,7 @@ def _add_decimals(earlier: Any, later: Any) -> tuple[Any, Flags]:
     total = pc.add(earlier.cast(wide), later.cast(wide))
     if _within(total, limit):
         return total.cast(kind), none
-    overflow = _flags(pc.greater_equal(pc.abs(total), pa.scalar(limit, wide)))
+    overflow = flags(pc.greater_equal(pc.abs(total), pa.scalar(limit, wide)))
     return _without(total, overflow).cast(kind), overflow
 
 
@@ -130,10 +131,6 @@ def _add_words(earlier: Any, later: Any) -> Any:
     present = pc.and_(earlier.is_valid(), later.is_valid())
     kind = pa.decimal128(38, earlier.type.scale)
     return pa.Array.from_buffers(kind, len(data), [present.buffers()[1], pa.py_buffer(data)])
-
-
-def _flags(array: Any) -> Flags:
-    return np.asarray(array.fill_null(False).to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
 def _without(total: Any, overflow: Flags) -> Any:

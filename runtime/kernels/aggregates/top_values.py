@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.ordering import list_parts, ranks, spread
+from ..columns.lists import elements_of, lists_of, rows_of
+from ..columns.ordering import ranks
 
 Int64 = npt.NDArray[np.int64]
 
@@ -36,9 +37,7 @@ def top(pairs: Any, lengths: Int64, kind: Any, count: int, sign: int) -> Any:
     for length in lengths.tolist():
         kept += _heap(rank, start, start + length, count)
         start += length
-    offsets = pa.array(np.append(0, np.cumsum(sizes)), pa.int32())
-    chosen = pairs.take(pa.array(kept, pa.int64()))
-    return pa.ListArray.from_arrays(offsets, chosen, type=kind)
+    return lists_of(pairs.take(pa.array(kept, pa.int64())), sizes, kind)
 
 
 def _heap(rank: Sequence[int], start: int, end: int, count: int) -> list[int]:
@@ -81,10 +80,8 @@ def _sink(rank: Sequence[int], heap: list[int]) -> None:
 
 def ordered_values(buffers: Sequence[Any], sign: int) -> Any:
     """The values of each list of pairs by their orderings, the best first; null of an empty one."""
-    pairs, starts, lengths = list_parts(buffers[0])
-    pairs = pairs.take(pa.array(spread(starts, lengths)))
-    rank = -sign * ranks(pc.struct_field(pairs, [1]))
-    order = np.lexsort((rank, np.repeat(np.arange(len(lengths)), lengths)))
-    offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
-    values = pc.struct_field(pairs, [0]).take(pa.array(order))
-    return pa.ListArray.from_arrays(offsets, values, mask=pa.array(lengths == 0))
+    pairs, lengths = elements_of(buffers[0])
+    values, orderings = pairs.flatten()
+    rank = -sign * ranks(orderings)
+    order = np.lexsort((rank, rows_of(lengths)))
+    return lists_of(values.take(pa.array(order)), lengths, missing=lengths == 0)

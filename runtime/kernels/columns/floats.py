@@ -12,6 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .nested import rebuilt
+
 
 def canonical(values: NDArray[Any]) -> NDArray[Any]:
     """The floats with 0.0 for -0.0 and Java's NaN for any NaN, in memory of their own."""
@@ -43,10 +45,6 @@ def normalised(column: Any) -> Any:
     kind = column.type
     if not holds_floats(kind):
         return column
-    nulls = column.is_null() if column.null_count else None
-    if pa.types.is_struct(kind):
-        fields = [normalised(column.field(i)) for i in range(kind.num_fields)]
-        return pa.StructArray.from_arrays(fields, fields=list(kind), mask=nulls)
     if pa.types.is_floating(kind):
         return _normalised_floats(column)
     if pa.types.is_dictionary(kind):
@@ -55,15 +53,9 @@ def normalised(column: Any) -> Any:
     if pa.types.is_fixed_size_list(kind):
         size = kind.list_size
         elements = column.values.slice(column.offset * size, len(column) * size)
+        nulls = column.is_null() if column.null_count else None
         return pa.FixedSizeListArray.from_arrays(normalised(elements), type=kind, mask=nulls)
-    ends = column.offsets.to_numpy()
-    elements = column.values.slice(int(ends[0]), int(ends[-1] - ends[0]))
-    offsets = pa.array(ends - ends[0])
-    if pa.types.is_map(kind):
-        keys, items = elements.field(0), normalised(elements.field(1))
-        return pa.MapArray.from_arrays(offsets, keys, items, type=kind, mask=nulls)
-    lists = pa.LargeListArray if pa.types.is_large_list(kind) else pa.ListArray
-    return lists.from_arrays(offsets, normalised(elements), type=kind, mask=nulls)
+    return rebuilt(column, kind, lambda part, _: normalised(part), with_keys=False)
 
 
 def is_list(kind: Any) -> bool:

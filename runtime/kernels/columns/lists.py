@@ -9,8 +9,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .ordering import list_parts, spread
+from .texts import ends_of
 
 Positions = npt.NDArray[np.int64]
+
+
+def rows_of(lengths: Any) -> Positions:
+    """The row of each element of lists of some lengths."""
+    return np.repeat(np.arange(len(lengths)), lengths)
+
+
+def places_of(lengths: Positions) -> Positions:
+    """The place of each element in its row, from 0."""
+    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 def elements_of(column: Any) -> tuple[Any, Positions]:
@@ -21,12 +32,20 @@ def elements_of(column: Any) -> tuple[Any, Positions]:
     return values.take(pa.array(spread(starts, lengths))), lengths
 
 
-def lists_of(values: Any, lengths: Positions, kind: Any) -> Any:
-    """`concat`: lists of so many elements each, one behind the other."""
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    if pa.types.is_large_list(kind):
-        return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), values, type=kind)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, type=kind)
+def lists_of(values: Any, lengths: Any, kind: Any = None, *, missing: Any = None) -> Any:
+    """`concat`: lists of so many elements each, one behind the other.
+
+    Args:
+        values: the elements of all lists.
+        lengths: how many each list has.
+        kind: the type of the lists; None: lists of the values' type.
+        missing: which lists are null instead, a mask of numpy; None: none of them.
+    """
+    offsets, nulls = ends_of(lengths), None if missing is None else pa.array(missing)
+    if kind is not None and pa.types.is_large_list(kind):
+        ends = pa.array(offsets, pa.int64())
+        return pa.LargeListArray.from_arrays(ends, values, type=kind, mask=nulls)
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), values, type=kind, mask=nulls)
 
 
 def joined(earlier: Any, later: Any) -> tuple[Any, Positions]:

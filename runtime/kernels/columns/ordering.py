@@ -41,7 +41,7 @@ def compare(left: Any, right: Any) -> Signs:
         signs = _compare_floats(left, right)
     else:
         above, below = pc.greater(left, right), pc.less(left, right)
-        signs = _flags(above).astype(np.int8) - _flags(below).astype(np.int8)
+        signs = flags(above).astype(np.int8) - flags(below).astype(np.int8)
     if left.null_count or right.null_count:
         one, other = valid(left), valid(right)
         nulls = one.astype(np.int8) - other.astype(np.int8)
@@ -51,10 +51,11 @@ def compare(left: Any, right: Any) -> Signs:
 
 def valid(array: Any) -> npt.NDArray[np.bool_]:
     """Which rows are not null."""
-    return _flags(array.is_valid())
+    return flags(array.is_valid())
 
 
-def _flags(array: Any) -> npt.NDArray[np.bool_]:
+def flags(array: Any) -> npt.NDArray[np.bool_]:
+    """A boolean column as a mask of numpy; null is false."""
     filled = array.fill_null(False) if array.null_count else array
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.bool_)
 
@@ -74,9 +75,8 @@ def _numbers(array: Any) -> npt.NDArray[Any]:
 
 def _compare_structs(left: Any, right: Any) -> Signs:
     signs = np.zeros(len(left), np.int8)
-    for index in range(left.type.num_fields):
-        field = compare(pc.struct_field(left, [index]), pc.struct_field(right, [index]))
-        signs = np.where(signs != 0, signs, field)
+    for one, other in zip(left.flatten(), right.flatten(), strict=True):
+        signs = np.where(signs != 0, signs, compare(one, other))
     return signs
 
 
@@ -87,13 +87,9 @@ def list_parts(array: Any) -> tuple[Any, npt.NDArray[np.int64], npt.NDArray[np.i
     if array.null_count:
         lengths = np.where(valid(array), lengths, 0)
     if pa.types.is_map(array.type):
-        kind = array.type
-        fields = [kind.key_field, kind.item_field]
-        return (
-            pa.StructArray.from_arrays([array.keys, array.items], fields=fields),
-            (offsets[:-1]),
-            lengths,
-        )
+        fields = [array.type.key_field, array.type.item_field]
+        entries = pa.StructArray.from_arrays([array.keys, array.items], fields=fields)
+        return entries, offsets[:-1], lengths
     return array.values, offsets[:-1], lengths
 
 
@@ -131,7 +127,7 @@ def codes(array: Any) -> Codes:
     if pa.types.is_null(kind):
         return np.zeros(len(array), np.int32)
     if pa.types.is_struct(kind):
-        parts = [codes(pc.struct_field(array, [i])) for i in range(kind.num_fields)]
+        parts = [codes(part) for part in array.flatten()]
         return _with_nulls(_row_codes(np.column_stack(parts) if parts else None, array), array)
     if is_list(kind):
         return _with_nulls(_list_codes(array), array)
@@ -183,7 +179,7 @@ def ranks(array: Any) -> npt.NDArray[np.int64]:
     if pa.types.is_null(kind) or not len(array):
         return np.zeros(len(array), np.int64)
     if pa.types.is_struct(kind):
-        parts = [ranks(pc.struct_field(array, [i])) for i in range(kind.num_fields)]
+        parts = [ranks(part) for part in array.flatten()]
         numbers = _row_ranks(np.column_stack(parts)) if parts else np.zeros(len(array), np.int64)
     elif is_list(kind):
         numbers = _list_ranks(array)

@@ -14,7 +14,16 @@ import pyarrow.compute as pc
 
 from ..columns import ordering
 from .programs.program import Step
-from .values.vectors import Value, has_nulls, made, numbers, repeated, row_count, truths
+from .values.vectors import (
+    Value,
+    has_nulls,
+    made,
+    numbers,
+    of_one_length,
+    repeated,
+    row_count,
+    truths,
+)
 
 _FLOATS = ("float", "double")
 
@@ -46,8 +55,7 @@ def equal(left: Value, right: Value, kind: object) -> Any:
 def less(left: Value, right: Value, kind: object) -> Any:
     """`left < right`; null where a side is null, or, of nested values, null is the least."""
     if isinstance(kind, tuple):
-        count = row_count(left, right)
-        return pa.array(ordering.compare(repeated(left, count), repeated(right, count)) < 0)
+        return pa.array(ordering.compare(*of_one_length(left, right)) < 0)
     if kind == "boolean":
         left, right = left.cast(pa.int8()), right.cast(pa.int8())
     found = pc.less(left, right)
@@ -79,24 +87,9 @@ def same(step: Step, left: Value, right: Value) -> Any:
     return pc.coalesce(found, both)
 
 
-def is_null(step: Step, value: Any) -> Any:
-    """`IS NULL`."""
-    return pc.is_null(value)
-
-
-def is_not_null(step: Step, value: Any) -> Any:
-    """`IS NOT NULL`."""
-    return pc.is_valid(value)
-
-
 def is_nan(step: Step, value: Any) -> Any:
     """`isnan`: false for null."""
     return truths(pc.is_nan(value))
-
-
-def inverse(step: Step, value: Any) -> Any:
-    """`NOT`."""
-    return pc.invert(value)
 
 
 def is_in(step: Step, value: Value, *items: Value) -> Any:

@@ -201,7 +201,7 @@ def _is_bytes(kind: Any) -> bool:
 def _bytes(column: Any) -> _Bytes:
     kind, valid = column.type, _valid(column)
     if pa.types.is_decimal(kind):
-        return _wide_decimals(column, valid)
+        return _Bytes(*java_bytes(column), valid)
     if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind):
         column = column.cast(pa.large_binary())
     large = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
@@ -212,9 +212,14 @@ def _bytes(column: Any) -> _Bytes:
     return _Bytes(content, starts, ends[1:] - starts, valid)
 
 
-def _wide_decimals(column: Any, valid: Mask | None) -> _Bytes:
-    """The unscaled numbers as Java's BigInteger.toByteArray: the highest byte first, as few bytes
-    as hold the number and its sign."""
+def java_bytes(column: Any) -> tuple[NDArray[np.uint8], Int64, Int64]:
+    """The unscaled numbers of decimals as Java's BigInteger.toByteArray.
+
+    The highest byte comes first, and as few bytes as hold the number and its sign.
+
+    Returns:
+        The bytes of all, where each begins and how many it has; those of a null are any.
+    """
     count = len(column)
     little = _items(column.buffers()[1], np.uint8, 16 * column.offset, 16 * count)
     content = np.ascontiguousarray(little.reshape(count, 16)[:, ::-1])
@@ -223,7 +228,7 @@ def _wide_decimals(column: Any, valid: Mask | None) -> _Bytes:
     idle = (content[:, :-1] == sign) & ((content[:, 1:] ^ sign) < 0x80)
     left_out = np.where(idle.all(axis=1), 15, idle.argmin(axis=1)).astype(np.int64)
     starts = 16 * np.arange(count, dtype=np.int64) + left_out
-    return _Bytes(content.reshape(-1), starts, 16 - left_out, valid)
+    return content.reshape(-1), starts, 16 - left_out
 
 
 # ------------------------------------------------------------------------------------------ lists

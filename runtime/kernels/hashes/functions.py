@@ -123,6 +123,15 @@ class Murmur3:
         return state
 
 
+def _taken(state: Words64, word: Words64, bits: int, factor: np.uint64, more: np.uint64) -> Words64:
+    """What becomes of states with a word each; the words are changed in place."""
+    word ^= state
+    word = _rotated(word, bits, 64)
+    word *= factor
+    word += more
+    return word
+
+
 class XXH64:
     """Spark's `xxhash64`."""
 
@@ -179,31 +188,17 @@ class XXH64:
 
     @staticmethod
     def _eight(state: Words64, words: Words64) -> Words64:
-        word: Words64 = words * _P2
-        word = _rotated(word, 31, 64)
+        word = _rotated(words * _P2, 31, 64)
         word *= _P1
-        word ^= state
-        word = _rotated(word, 27, 64)
-        word *= _P1
-        word += _P4
-        return word
+        return _taken(state, word, 27, _P1, _P4)
 
     @staticmethod
     def _four(state: Words64, words: Words64) -> Words64:
-        word: Words64 = words * _P1
-        word ^= state
-        word = _rotated(word, 23, 64)
-        word *= _P2
-        word += _P3
-        return word
+        return _taken(state, words * _P1, 23, _P2, _P3)
 
     @staticmethod
     def _one(state: Words64, words: Words64) -> Words64:
-        word: Words64 = words * _P5
-        word ^= state
-        word = _rotated(word, 11, 64)
-        word *= _P1
-        return word
+        return _taken(state, words * _P5, 11, _P1, np.uint64(0))
 
     @staticmethod
     def _ended(state: Words64) -> Words64:

@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..columns.floats import canonical
 from ..columns.ordering import valid
+from ..columns.texts import bytes_of
 from .functions import Words64, words
 
 SEED = 9001
@@ -22,23 +24,23 @@ Int64 = npt.NDArray[np.int64]
 def hashed(items: Any) -> tuple[Words64, Words64]:
     """Both halves of the hashes of whole numbers, strings or binaries, an Arrow array."""
     if pa.types.is_integer(items.type):
-        numbers = np.asarray(items.to_numpy(zero_copy_only=False)).astype(np.int64)
-        return _hash(numbers.view(np.uint8), np.arange(len(numbers)) * 8, np.full(len(numbers), 8))
+        return _hash_words(np.asarray(items.to_numpy(zero_copy_only=False)).astype(np.int64))
     if pa.types.is_floating(items.type):
-        floats = np.asarray(items.to_numpy(zero_copy_only=False)).astype(np.float64) + 0.0
-        floats[np.isnan(floats)] = np.nan
-        return _hash(floats.view(np.uint8), np.arange(len(floats)) * 8, np.full(len(floats), 8))
-    return _hash(*bytes_of(items))
+        floats = np.asarray(items.to_numpy(zero_copy_only=False)).astype(np.float64)
+        return _hash_words(canonical(floats))
+    return _hash(*sized(items))
 
 
-def bytes_of(items: Any) -> tuple[Bytes, Int64, Int64]:
+def sized(items: Any) -> tuple[Bytes, Int64, Int64]:
     """All bytes of strings or binaries, and per row where its own begin and how many they are."""
-    plain = items.cast(pa.binary())
-    offsets = np.frombuffer(plain.buffers()[1], np.int32)[plain.offset :][: len(plain) + 1]
-    data = plain.buffers()[2]
-    content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    lengths = np.where(valid(plain), np.diff(offsets), 0)
-    return content, offsets[:-1].astype(np.int64), lengths.astype(np.int64)
+    content, ends = bytes_of(items.cast(pa.binary()))
+    lengths = np.where(valid(items), np.diff(ends), 0)
+    return content, ends[:-1].astype(np.int64), lengths.astype(np.int64)
+
+
+def _hash_words(numbers: Any) -> tuple[Words64, Words64]:
+    """Of numbers of 64 bits."""
+    return _hash(numbers.view(np.uint8), np.arange(len(numbers)) * 8, np.full(len(numbers), 8))
 
 
 def _rotated(word: Words64, bits: int) -> Words64:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ....planner.model.text.time_zones import fixed_offset, known_zone
+from ..columns.texts import bytes_of, each
 from ..expressions.values.dates import SPACES, read_date
 from ..expressions.values.vectors import numbers, spread
 from ..expressions.values.zones import DAY, MICROS, zone_of
@@ -95,9 +96,7 @@ def timestamps(texts: Any, zone: str | None) -> Any:
     present = texts.drop_null() if texts.null_count else texts
     micros = _plain(present, zone)
     if micros is None:
-        coded = present.dictionary_encode()
-        read = [read_timestamp(text, zone) for text in coded.dictionary.to_pylist()]
-        micros = pa.array(read, pa.int64()).take(coded.indices)
+        micros = each(present, lambda text: read_timestamp(text, zone), pa.int64())
     return spread(micros, valid) if texts.null_count else micros
 
 
@@ -105,12 +104,10 @@ def _plain(texts: Any, zone: str | None) -> Any:
     """`2026-01-01T10:11:12.123Z` and the like, all with a zone or all without; None: others."""
     if not len(texts):
         return pa.array([], pa.int64())
-    _, offsets, data = texts.buffers()
-    ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    starts, ends = ends[:-1], ends[1:]
+    letters, bounds = bytes_of(texts)
+    starts, ends = bounds[:-1], bounds[1:]
     if (ends - starts).min() < 19:
         return None
-    letters = np.frombuffer(data, np.uint8)
     for place, letter in ((13, ":"), (16, ":")):
         if not (letters[starts + place] == ord(letter)).all():
             return None

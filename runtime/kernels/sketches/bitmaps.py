@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..columns.lists import elements_of, in_turns
+from ..columns.lists import elements_of, in_turns, rows_of
 from ..columns.ordering import spread, valid
+from ..columns.texts import bytes_of, of_bytes
 from ..errors import KernelError
 
 Int64 = npt.NDArray[np.int64]
@@ -37,7 +38,7 @@ def bitmap(positions: Any) -> Any:
             bitmapNumBits=SIZE * 8,
             bitmapNumBytes=SIZE,
         )
-    rows = np.repeat(np.arange(len(lengths)), lengths)
+    rows = rows_of(lengths)
     sizes = np.zeros(len(lengths), np.int64)
     np.maximum.at(sizes, rows, places // 8 + 1)
     ends = np.cumsum(sizes)
@@ -94,15 +95,11 @@ def padded(buffers: Sequence[Any], empty: int) -> Any:
 
 def _parts(column: Any) -> tuple[Bytes, Int64, Int64]:
     """All bytes, and per row where its own begin and how many count."""
-    offsets = np.frombuffer(column.buffers()[1], np.int32)[column.offset :][: len(column) + 1]
-    data = column.buffers()[2]
-    content = np.zeros(0, np.uint8) if data is None else np.frombuffer(data, np.uint8)
-    lengths = np.where(valid(column), np.diff(offsets), 0).astype(np.int64)
-    return content, offsets[:-1].astype(np.int64), np.minimum(lengths, SIZE)
+    content, ends = bytes_of(column)
+    lengths = np.where(valid(column), np.diff(ends), 0).astype(np.int64)
+    return content, ends[:-1].astype(np.int64), np.minimum(lengths, SIZE)
 
 
 def _binary(content: Bytes, ends: Int64, missing: npt.NDArray[np.bool_] | None) -> Any:
-    offsets = np.append(0, ends).astype(np.int32)
-    mask = None if missing is None else np.packbits(~missing, bitorder="little")
-    buffers = [None if mask is None else pa.py_buffer(mask), pa.py_buffer(offsets)]
-    return pa.Array.from_buffers(pa.binary(), len(ends), [*buffers, pa.py_buffer(content)])
+    mask = None if missing is None else pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    return of_bytes(content, np.append(0, ends), pa.binary(), mask)

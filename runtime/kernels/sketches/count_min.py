@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ..columns.lists import elements_of, lists_of
+from ..columns.lists import elements_of, lists_of, rows_of
 from ..columns.ordering import list_parts
 from ..hashes.columns import hashed_column
 from ..hashes.functions import Murmur3
@@ -44,7 +43,7 @@ def cells(values: Any, depth: int, width: int, seed: int) -> Any:
     else:
         columns = _of_bytes(items, depth, width)
     place = columns + np.arange(depth)[:, None] * width
-    rows = np.repeat(np.arange(len(lengths)), lengths)
+    rows = rows_of(lengths)
     keys, counts = np.unique((rows * depth * width + place).ravel(), return_counts=True)
     found = [pa.array((keys % (depth * width)).astype(np.int32)), pa.array(counts.astype(np.int64))]
     pairs = pa.StructArray.from_arrays(found, fields=list(CELLS.value_type))
@@ -80,7 +79,7 @@ def _of_bytes(items: Any, depth: int, width: int) -> Int64:
 def count_min_sketch(buffers: Sequence[Any], depth: int, width: int, seed: int) -> Any:
     """The sketch of each list of counters."""
     pairs, starts, lengths = list_parts(buffers[0])
-    places, counts = (pc.struct_field(pairs, [i]).to_numpy(zero_copy_only=False) for i in (0, 1))
+    places, counts = (part.to_numpy(zero_copy_only=False) for part in pairs.flatten())
     factors = _factors(depth, seed).astype(">i8").tobytes()
     sketches = []
     for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):

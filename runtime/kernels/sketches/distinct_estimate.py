@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..columns.ordering import list_parts, spread
+from ..columns.lists import elements_of, rows_of
 
 Numbers = npt.NDArray[np.float64]
 Positions = npt.NDArray[np.int64]
@@ -33,8 +33,7 @@ def distinct_estimate(registers: Any, bits: int) -> Any:
         bits: how many bits choose the register.
     """
     count = 1 << bits
-    values, starts, lengths = list_parts(registers)
-    rows, entries = highest_ranks(values.take(pa.array(spread(starts, lengths))), lengths)
+    rows, entries = highest_ranks(*elements_of(registers))
     used = np.bincount(rows, minlength=len(registers)).astype(np.float64)
     powers = np.bincount(rows, weights=np.exp2(-(entries & 63)), minlength=len(registers))
     empty = count - used
@@ -51,7 +50,7 @@ def distinct_estimate(registers: Any, bits: int) -> Any:
 def highest_ranks(values: Any, lengths: Positions) -> tuple[Positions, Positions]:
     """The row and the value of each register's highest entry, ordered by row and index."""
     numbers = np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.int64)
-    rows = np.repeat(np.arange(len(lengths)), lengths).astype(np.int64)
+    rows = rows_of(lengths)
     keys = np.sort(rows << 32 | numbers)
     if not len(keys):
         return keys, keys

@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..columns.floats import doubles
-from ..columns.lists import elements_of, in_turns
-from ..columns.ordering import list_parts, spread
+from ..columns.lists import elements_of, in_turns, lists_of
+from ..columns.ordering import list_parts
 from .java_random import JavaRandom
 
 Int64 = npt.NDArray[np.int64]
@@ -105,7 +104,7 @@ def _trim(xs: list[float], ys: list[float], most: int, random: JavaRandom) -> No
 def fold_histograms(column: Any, starts: Int64, most: int) -> Any:
     """Runs of histograms, merged one after the other."""
     pairs, begins, lengths = list_parts(column)
-    xs, ys = (pc.struct_field(pairs, [i]).to_pylist() for i in (0, 1))
+    xs, ys = (part.to_pylist() for part in pairs.flatten())
     parts = [
         (xs[begin : begin + length], ys[begin : begin + length])
         for begin, length in zip(begins.tolist(), lengths.tolist(), strict=True)
@@ -148,8 +147,7 @@ def _lists(made: Sequence[Points]) -> Any:
     sizes = [len(xs) for xs, _ in made]
     columns = [pa.array([v for part in made for v in part[i]], pa.float64()) for i in (0, 1)]
     points = pa.StructArray.from_arrays(columns, fields=list(POINTS.value_type))
-    offsets = pa.array(np.append(0, np.cumsum(sizes, dtype=np.int64)), pa.int32())
-    return pa.ListArray.from_arrays(offsets, points, type=POINTS)
+    return lists_of(points, sizes, POINTS)
 
 
 def histogram_points(buffers: Sequence[Any], result: Any) -> Any:
@@ -159,14 +157,12 @@ def histogram_points(buffers: Sequence[Any], result: Any) -> Any:
         buffers: the histograms.
         result: the Arrow type of the lists.
     """
-    pairs, starts, lengths = list_parts(buffers[0])
-    pairs = pairs.take(pa.array(spread(starts, lengths)))
-    places, weights = (pc.struct_field(pairs, [i]) for i in (0, 1))
+    pairs, lengths = elements_of(buffers[0])
+    places, weights = pairs.flatten()
     fields = list(result.value_type)
     columns = [_places(places, fields[0].type), weights]
     points = pa.StructArray.from_arrays(columns, fields=fields)
-    offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
-    return pa.ListArray.from_arrays(offsets, points, type=result, mask=pa.array(lengths == 0))
+    return lists_of(points, lengths, result, missing=lengths == 0)
 
 
 def _places(numbers: Any, kind: Any) -> Any:

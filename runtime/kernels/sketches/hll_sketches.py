@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..columns.lists import elements_of, in_turns
-from ..hashes.murmur128 import bytes_of, hashed
+from ..hashes.murmur128 import hashed, sized
 from .hll_sketch import ADDRESS, Sketch
 
 Int64 = npt.NDArray[np.int64]
@@ -24,7 +24,7 @@ def hll_sketches(values: Any, bits: int) -> Any:
     coupons = ((np.minimum(zeros, 62) + 1) << 26).astype(np.uint64) | (address & np.uint64(ADDRESS))
     counted = np.ones(len(items), np.bool_)
     if not pa.types.is_integer(items.type):
-        counted = bytes_of(items)[2] > 0  # nothing is no value
+        counted = sized(items)[2] > 0  # nothing is no value
     made = []
     start = 0
     for length in lengths.tolist():

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..columns.lists import elements_of, lists_of
+from ..columns.lists import elements_of, lists_of, places_of, rows_of
 from ..columns.ordering import list_parts
-from ..hashes.murmur128 import bytes_of, hashed
+from ..hashes.murmur128 import hashed, sized
 
 Int64 = npt.NDArray[np.int64]
 HASHES = pa.list_(pa.field("element", pa.int64()))
@@ -38,8 +38,8 @@ def hashes(values: Any, size: int) -> Any:
     found = (hashed(items)[0] >> np.uint64(1)).astype(np.int64)
     counted = np.ones(len(items), np.bool_)
     if not (pa.types.is_integer(items.type) or pa.types.is_floating(items.type)):
-        counted = bytes_of(items)[2] > 0  # nothing is no value
-    rows = np.repeat(np.arange(len(lengths)), lengths)[counted]
+        counted = sized(items)[2] > 0  # nothing is no value
+    rows = rows_of(lengths)[counted]
     sizes = np.bincount(rows, minlength=len(lengths)).astype(np.int64)
     return least_hashes(pa.array(found[counted]), sizes, HASHES, size)
 
@@ -47,14 +47,13 @@ def hashes(values: Any, size: int) -> Any:
 def least_hashes(found: Any, lengths: Int64, kind: Any, size: int) -> Any:
     """`least_hashes`: of the hashes of each result the least `size` and one more, ascending."""
     numbers = np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
-    rows = np.repeat(np.arange(len(lengths)), lengths)
+    rows = rows_of(lengths)
     order = np.lexsort((numbers, rows))
     rows, numbers = rows[order], numbers[order]
     new = np.append(True, (rows[1:] != rows[:-1]) | (numbers[1:] != numbers[:-1]))[: len(rows)]
     rows, numbers = rows[new], numbers[new]
     counts = np.bincount(rows, minlength=len(lengths)).astype(np.int64)
-    place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    kept = place <= size
+    kept = places_of(counts) <= size
     return lists_of(pa.array(numbers[kept]), np.minimum(counts, size + 1), kind)
 
 

@@ -17,10 +17,9 @@ from ..values.vectors import (
     Value,
     made,
     numbers,
+    of_one_length,
     plain,
     plain_type,
-    repeated,
-    row_count,
     shown,
     shown_type,
     unscaled_words,
@@ -30,9 +29,7 @@ from .json_reading import read_path, read_texts
 
 def struct(step: Step, *values: Value) -> Any:
     """`named_struct`: the names are in the kind."""
-    count = row_count(*values)
-    fields = list(plain_type(step.kind))
-    return pa.StructArray.from_arrays([repeated(v, count) for v in values], fields=fields)
+    return pa.StructArray.from_arrays(of_one_length(*values), fields=list(plain_type(step.kind)))
 
 
 def field(step: Step, value: Any) -> Any:
@@ -57,13 +54,9 @@ def json_value(step: Step, text: Any, path: Value) -> Any:
 
 def hashed(step: Step, *values: Value) -> Any:
     """`hash` and `xxhash64`."""
-    count = row_count(*values)
-    columns = [
-        _hashable(repeated(value, count), kind)
-        for value, kind in zip(values, step.kinds, strict=True)
-    ]
-    found = (places_of if step.name == "hash" else hashes_of)(columns, count)
-    return made(found)
+    columns = list(map(_hashable, of_one_length(*values), step.kinds))
+    found = places_of if step.name == "hash" else hashes_of
+    return made(found(columns, len(columns[0])))
 
 
 def _hashable(value: Any, kind: Kind) -> Any:
