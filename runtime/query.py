@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from ..planner.model.errors import StateplanError
 from .failures import batch_failure
 from .listeners import Listeners
 from .micro_batch import MicroBatchExecution
-from .progress import StreamingQueryProgress
+from .progress import StreamingQueryProgress, clock_ms
 from .triggers import Trigger
 
 if TYPE_CHECKING:
@@ -228,10 +227,10 @@ class StreamingQuery:
 
     def _loop_until_stopped(self) -> None:
         while not self._stopping.is_set():
-            started = time.time_ns() // 1_000_000
+            started = clock_ms()
             ran = self._round()
             due = self._trigger.next_time_ms(started)
-            wait = (due - time.time_ns() // 1_000_000) / 1000
+            wait = (due - clock_ms()) / 1000
             if wait > 0:
                 self._stopping.wait(wait)
             elif not ran:
