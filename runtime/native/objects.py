@@ -26,6 +26,7 @@ from ...planner.model.schemas.types import (
     StructField,
     StructType,
 )
+from ..kernels.columns.floats import doubles
 from ..kernels.columns.lists import lists_of
 from ..kernels.sketches.bitmaps import padded
 from ..kernels.sketches.theta_sketches import entries_of, theta_sketches
@@ -122,7 +123,7 @@ def give_quantiles(column: Any, kind: ArrayType, accuracy: int) -> Any:
     """The reverse of `take_quantiles`."""
     pairs, lengths = _elements(column)
     value, counts = pairs.flatten()
-    numbers, repeats = _to_doubles(value), counts.to_numpy(zero_copy_only=False)
+    numbers, repeats = doubles(value), counts.to_numpy(zero_copy_only=False)
     ends = np.cumsum(lengths)
     found: list[bytes] = []
     for start, end in zip(ends - lengths, ends, strict=True):
@@ -145,16 +146,6 @@ def _from_doubles(numbers: npt.NDArray[np.float64], data_type: DataType) -> Any:
         return pa.array(numbers).cast(kind)
     whole = getattr(pa, f"int{kind.bit_width}")()
     return pa.array(numbers.astype(np.int64)).cast(whole).view(kind)
-
-
-def _to_doubles(values: Any) -> npt.NDArray[np.float64]:
-    kind = values.type
-    if pa.types.is_decimal(kind):
-        return np.array([float(value) for value in values.to_pylist()], np.float64)
-    if not pa.types.is_floating(kind):
-        values = values.view(getattr(pa, f"int{kind.bit_width}")())
-    found: npt.NDArray[np.float64] = values.to_numpy(zero_copy_only=False).astype(np.float64)
-    return found
 
 
 # ------------------------------------------------------------------------------------ histograms

@@ -36,7 +36,6 @@ _OWN = (
     *("maxCachedFiles", "discardCachedInputRatio"),
 )
 _REFUSED = ("modifiedBefore", "modifiedAfter")
-# Reading the footer of one takes a millisecond: more of them are better read by tasks.
 
 
 class FileSource(Source):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,16 +43,3 @@ def of_bytes(content: Any, ends: Any, kind: Any = _STRING, validity: Any = None)
 def ends_of(lengths: Any) -> Any:
     """Where rows of some lengths begin, and the last one ends."""
     return np.append(0, np.cumsum(lengths))
-
-
-def each(column: Any, function: Callable[[Any], Any], kind: Any) -> Any:
-    """What a function makes of each value that is not null, called once for equal ones.
-
-    Args:
-        column: an Arrow array.
-        function: takes a value of Python's; gives one of the type `kind`, or None for null.
-        kind: the Arrow type of the results.
-    """
-    coded = column.dictionary_encode()
-    results = [None if one is None else function(one) for one in coded.dictionary.to_pylist()]
-    return pa.array(results, kind).take(coded.indices)

@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from ....planner.model.text.time_zones import fixed_offset, known_zone
-from ..columns.texts import bytes_of, each
+from ..columns.distinct import each
+from ..columns.texts import bytes_of
 from ..expressions.values.dates import SPACES, read_date
 from ..expressions.values.vectors import numbers, spread
 from ..expressions.values.zones import DAY, MICROS, zone_of

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...columns.texts import each
+from ...columns.distinct import each
 from ...errors import KernelError, not_exact
 from ..programs.program import Step, decimal_of
 from ..values import messages

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.distinct import each
 from ...columns.lists import elements_of
-from ...columns.texts import each
 from ..programs.program import Kind, Step, decimal_of
 from ..values import messages
 from ..values.java_numbers import java_double, wrapped

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...columns.texts import each
+from ...columns.distinct import each
 from ..programs.program import Step
 from ..times.formats import shown_in
 from ..values.java_numbers import shown_floats

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.distinct import each
 from ...columns.lists import lists_of, rows_of
 from ...columns.ordering import codes, list_parts, spread, valid
-from ...columns.texts import each
 from ...errors import not_exact
 from ..programs.program import Step
 from ..values import messages

@@ -11,7 +11,8 @@ from urllib.parse import unquote_to_bytes
 import numpy as np
 import pyarrow as pa
 
-from ...columns.texts import bytes_of, each, ends_of, of_bytes
+from ...columns.distinct import each
+from ...columns.texts import bytes_of, ends_of, of_bytes
 from ...errors import KernelError, not_exact
 from ..programs.accepting import URL_PARTS
 from ..programs.program import Step

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.distinct import each
 from ...columns.ordering import valid
-from ...columns.texts import bytes_of, each, of_bytes
+from ...columns.texts import bytes_of, of_bytes
 from ..programs.patterns import TERMINATORS, Pattern, groups_of, replacement_parts, translated
 from ..programs.program import Step
 from ..values.lists_and_maps import lists

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...columns.texts import each, of_bytes
+from ...columns.distinct import each
+from ...columns.texts import of_bytes
 from ..programs.print_formats import Shown, print_parts
 from ..programs.program import Kind, Step, decimal_of
 from ..values.java_numbers import java_double, shown_floats

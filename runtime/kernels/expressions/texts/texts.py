@@ -11,12 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.distinct import each
 from ...columns.ordering import spread
-from ...columns.texts import bytes_of, each, ends_of, of_bytes
+from ...columns.texts import bytes_of, ends_of, of_bytes
 from ..programs.program import Step
 from ..values.vectors import Value, nulled, numbers, repeated, row_count
 
 _MAX = 2**31 - 1
+_WILDCARDS = {"%": ".*", "_": "."}
 
 
 def binary_digits(step: Step, value: Any) -> Any:
@@ -212,26 +214,12 @@ def trimmed(step: Step, text: Any, characters: Value | None = None) -> Any:
 def like(step: Step, text: Any, pattern: Value) -> Any:
     """`LIKE` with a constant pattern."""
     escape = str(step.options[0]) if step.options else "\\"
-    return pc.match_substring_regex(text, like_pattern(pattern.as_py(), escape))
-
-
-def like_pattern(pattern: str, escape: str) -> str:
-    """A LIKE pattern as a regular expression of RE2.
-
-    Raises:
-        ValueError: the escape character stands where it must not.
-    """
-    parts = []
-    rest = iter(pattern)
-    for character in rest:
-        if character == escape:
-            following = next(rest, None)
-            if following is None or following not in ("%", "_", escape):
-                raise ValueError(pattern)
-            parts.append(_quoted(following))
-        else:
-            parts.append({"%": ".*", "_": "."}.get(character) or _quoted(character))
-    return rf"(?s)\A{''.join(parts)}\z"
+    rest = iter(pattern.as_py())
+    parts = (
+        _quoted(next(rest)) if sign == escape else _WILDCARDS.get(sign) or _quoted(sign)
+        for sign in rest
+    )
+    return pc.match_substring_regex(text, rf"(?s)\A{''.join(parts)}\z")
 
 
 def _quoted(character: str) -> str:

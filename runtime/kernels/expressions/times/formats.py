@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...columns.texts import each
+from ...columns.distinct import each
 from ...errors import not_exact
 from ..programs.program import Step
 from ..programs.time_formats import format_parts

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...columns.texts import each
+from ...columns.distinct import each
 from .vectors import nulled, numbers
 
 _BITS = {8: (53, -1074, 21, 49), 4: (24, -149, 8, 19)}
