@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..columns.lists import elements_of, in_turns
+from ..columns.lists import elements_of
 from ..hashes.murmur128 import hashed, sized
 from .hll_sketch import ADDRESS, Sketch
+from .hll_unions import fold_unions, merge_unions
 
 Int64 = npt.NDArray[np.int64]
 
@@ -54,19 +54,5 @@ def _leading_zeros(words: npt.NDArray[np.uint64]) -> Int64:
     return count
 
 
-def fold_sketches(column: Any, starts: Int64) -> Any:
-    """Runs of sketches, united one after the other."""
-    content = column.to_pylist()
-    bounds = [*starts.tolist(), len(content)]
-    made = []
-    for first, end in pairwise(bounds):
-        sketch = Sketch.of(content[first])
-        for one in content[first + 1 : end]:
-            sketch = sketch.united(Sketch.of(one))
-        made.append(sketch.serialised())
-    return pa.array(made, pa.binary())
-
-
-def merge_sketches(earlier: list[Any], later: list[Any]) -> list[Any]:
-    """`hll_sketches`: the union of both."""
-    return [fold_sketches(*in_turns(earlier[0], later[0]))]
+fold_sketches, merge_sketches = fold_unions, merge_unions
+"""The state's sketches become one as those that rows bring do."""

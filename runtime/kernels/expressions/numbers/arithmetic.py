@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from ...errors import BYPASS
 from ..programs.accepting import keeps_digits
+from ..programs.operation_facts import FLOATS
 from ..programs.program import Step, decimal_of
 from ..values import messages
 from ..values.saturation import saturated
@@ -33,7 +34,6 @@ _SYMBOLS = {
     "-": (pc.subtract, pc.subtract_checked, "try_subtract"),
     "*": (pc.multiply, pc.multiply_checked, "try_multiply"),
 }
-_FLOATS = ("float", "double")
 
 
 def add_like(step: Step, left: Value, right: Value) -> Any:
@@ -43,7 +43,7 @@ def add_like(step: Step, left: Value, right: Value) -> Any:
         if keeps_digits(step.name, step.kinds):
             return plain(left, right).cast(plain_type(step.kind))
         return sum_or_product(step, left, right)
-    if step.mode == "LEGACY" or step.kind in _FLOATS:
+    if step.mode == "LEGACY" or step.kind in FLOATS:
         return plain(left, right)
     try:
         return checked(left, right)
@@ -148,7 +148,7 @@ def positive_remainder(step: Step, left: Value, right: Value) -> Any:
     a, b, zero = _divided(step, left, right, "REMAINDER_BY_ZERO")
     with np.errstate(all="ignore"):
         rest = np.fmod(a, b)
-        if step.kind in _FLOATS:
+        if step.kind in FLOATS:
             moved = np.fmod(rest + b, b)
         else:
             # Java adds in 32 bits at least, so bytes and shorts do not wrap around.
@@ -180,21 +180,13 @@ def _nulls(*values: Value) -> Any:
     return nulls
 
 
-def negative(step: Step, value: Any) -> Any:
-    """`-x`."""
-    return _signed(step, value, np.negative)
-
-
-def absolute(step: Step, value: Any) -> Any:
-    """`abs(x)`."""
-    return _signed(step, value, np.abs)
-
-
-def _signed(step: Step, value: Any, function: Any) -> Any:
+def signed(step: Step, value: Any) -> Any:
+    """`-x` and `abs(x)`."""
+    function = np.negative if step.name == "negative" else np.abs
     if decimal_of(step.kind):
         return (pc.negate if function is np.negative else pc.abs)(value)
     data = numbers(value)
-    if step.kind not in _FLOATS and step.mode == "ANSI":
+    if step.kind not in FLOATS and step.mode == "ANSI":
         least = np.iinfo(data.dtype).min
         if np.any(data == least):
             raise messages.overflow(step)
