@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..planner.model.errors import StateplanError
@@ -291,28 +292,20 @@ class StreamingQuery:
         self._listeners.terminated(self._error)
 
     def _interrupt(self) -> None:
-        try:
+        with suppress(Exception):  # the session is gone: nothing runs any more
             self._execution.engine.spark.interruptTag(_tag(self.run_id))
-        except Exception:  # the session is gone: nothing runs any more
-            return
 
 
 def _tag(run_id: str) -> str:
     return f"stateplan-{run_id}"
 
 
-class _tagged:
+@contextmanager
+def _tagged(spark: SparkSession, run_id: str) -> Iterator[None]:
     """Marks the Spark jobs of this thread as a query's, so that `stop` can end them."""
-
-    def __init__(self, spark: SparkSession, run_id: str) -> None:
-        self._spark = spark
-        self._name = _tag(run_id)
-
-    def __enter__(self) -> None:
-        self._spark.addTag(self._name)
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            self._spark.removeTag(self._name)
-        except Exception:  # the session is gone
-            return
+    spark.addTag(_tag(run_id))
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # the session is gone
+            spark.removeTag(_tag(run_id))
