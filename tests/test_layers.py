@@ -54,8 +54,8 @@ WITHIN_RUNTIME = {
         *("runtime/kernels/columns", "runtime/kernels/sketches", "runtime/kernels/errors"),
     ),
     "runtime/kernels/json": (
-        *("runtime/kernels/expressions/values", "runtime/kernels/errors"),
-        "runtime/kernels/readers/line_files",
+        *("runtime/kernels/columns", "runtime/kernels/expressions/values"),
+        *("runtime/kernels/errors", "runtime/kernels/readers/line_files"),
     ),
     "runtime/plan": ("runtime/kernels/expressions/programs",),
     "runtime/engines": (
