@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.expressions.core import AttributeReference
@@ -31,6 +30,7 @@ from ..planner.model.schemas.types import (
     TimestampNTZType,
     TimestampType,
 )
+from .kernels.columns.nested import rebuilt
 
 _ARROW: dict[type[DataType], Any] = {
     NullType: pa.null(),
@@ -97,17 +97,7 @@ def without_hidden(array: Any) -> Any:
     kind = array.type
     if not _holds_structs(kind):
         return array
-    nulls = array.is_null() if array.null_count else None
-    if pa.types.is_struct(kind):
-        parts = [without_hidden(pc.struct_field(array, [i])) for i in range(kind.num_fields)]
-        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=nulls)
-    if array.offset:
-        array = pa.concat_arrays([array, array.slice(0, 0)])
-    if pa.types.is_map(kind):
-        items = without_hidden(array.items)
-        return pa.MapArray.from_arrays(array.offsets, array.keys, items, type=kind, mask=nulls)
-    values = without_hidden(array.values)
-    return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=nulls)
+    return rebuilt(array, kind, lambda part, _: without_hidden(part), with_keys=False)
 
 
 def _holds_structs(kind: Any) -> bool:

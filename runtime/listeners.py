@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..planner.model.errors import DescriptionError, StateplanError
-from .progress import Listener, StreamingQueryProgress, timestamp_text
+from .progress import Listener, StreamingQueryProgress, clock_ms, timestamp_text
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryListener
@@ -44,7 +43,7 @@ class Listeners:
         idle_ms: int = 10_000,
     ) -> None:
         self._identity, self._idle_ms = identity, idle_ms
-        self._idle_since = _now_ms()
+        self._idle_since = clock_ms()
         self._functions: list[Listener] = []
         self._objects: list[Any] = []
         for one in given:
@@ -62,12 +61,12 @@ class Listeners:
 
     def started(self) -> None:
         """The query was started."""
-        timestamp = timestamp_text(_now_ms())
+        timestamp = timestamp_text(clock_ms())
         self._send("QueryStarted", {"name": self._identity.name, "timestamp": timestamp})
 
     def progressed(self, progress: StreamingQueryProgress) -> None:
         """A batch has ended."""
-        self._idle_since = _now_ms()
+        self._idle_since = clock_ms()
         for function in self._functions:
             _call(function, progress)
         if self._objects:
@@ -75,7 +74,7 @@ class Listeners:
 
     def idle(self) -> None:
         """A trigger had nothing to do; listeners hear of it now and then."""
-        now = _now_ms()
+        now = clock_ms()
         if now - self._idle_since >= self._idle_ms:
             self._idle_since = now
             self._send("QueryIdle", {"timestamp": timestamp_text(now)})
@@ -106,7 +105,3 @@ def _call(function: Callable[[Any], object], event: Any) -> None:
         raise
     except Exception:
         _LOG.exception("A listener failed; the query goes on")
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -8,11 +8,9 @@ batch then runs again with the same offsets, watermark and time.
 from __future__ import annotations
 
 import contextlib
-import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
@@ -21,13 +19,13 @@ from ..physical.plan import SparkPlan
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.settings.conf import NO_DATA_BATCHES, Conf
 from ..planner.model.settings.pinned import PROVIDER
+from .batch_inputs import BatchInputs
 from .batch_progress import RunIdentity, batch_progress
 from .batch_time import with_batch_time
 from .checkpoint import (
     STATE_PROVIDER,
     Checkpoint,
     CommitMetadata,
-    Offset,
     OffsetSeq,
     batches_to_retain,
     pinned_settings,
@@ -35,10 +33,9 @@ from .checkpoint import (
 from .engines.context import BatchContext, BatchResults, PreparedBatch, RanAgain
 from .engines.engine import Engine
 from .failures import batch_failure
-from .frames import LazyFrames
 from .offsets import Position, batch_metadata, by_place
 from .plan.facts import Reader
-from .progress import Durations, StreamingQueryProgress
+from .progress import Durations, StreamingQueryProgress, clock_ms
 from .scanned_files import ScannedFiles
 from .sinks import Sink
 from .sources import Source
@@ -114,7 +111,7 @@ class MicroBatchExecution:
         watermarks: Iterable[str] = (),
         unlimited: bool = False,
         places: Sequence[str] | None = None,
-        now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        now_ms: Callable[[], int] = clock_ms,
     ) -> None:
         self.engine = engine
         self.identity = identity
@@ -124,7 +121,7 @@ class MicroBatchExecution:
         self.data_available = False
         self._planned = planned
         self._prepare = prepare
-        self._tables = {name: engine.read_table(table) for name, table in tables.items()}
+        self._inputs = BatchInputs(engine, self.sources, tables)
         self._scanned = ScannedFiles(engine, readers, tables)
         self._readers = dict(readers)
         self._sink = sink
@@ -140,7 +137,6 @@ class MicroBatchExecution:
         self._explained_plan: SparkPlan | None = None
         self._state_bytes: int | None = None
         self._last_trigger_ms: int | None = None
-        self._empty: dict[str, DataFrame] = {}
 
     def run_trigger(self) -> StreamingQueryProgress | None:
         """Run a batch if there is one to run; its figures, or None if there was nothing to do.
@@ -265,9 +261,9 @@ class MicroBatchExecution:
 
     def _run_batch(self, position: Position, durations: Durations, in_sink: list[bool]) -> BatchRun:
         with durations.measure("getBatch"):
-            known = self._known_rows(position)
-            frames = self._frames(position)
-            files = self._scanned.of(self._ranges(position))
+            known = self._inputs.known_rows(position)
+            frames = self._inputs.frames(position)
+            files = self._scanned.of(self._inputs.ranges(position))
         with durations.measure("queryPlanning"):
             plan = self._planned.for_batch(
                 position.batch_id, position.late_ms, position.watermark_ms
@@ -318,7 +314,7 @@ class MicroBatchExecution:
             state_location=self._checkpoint.state_directory,
             batch_id=position.batch_id,
             conf=self._conf,
-            tasks=self._tasks.tasks(plan, self._input_bytes(position), self._state_bytes),
+            tasks=self._tasks.tasks(plan, self._inputs.sizes(position), self._state_bytes),
             attempt=str(uuid.uuid4()),
             source_rows=known,
             files=files,
@@ -328,32 +324,6 @@ class MicroBatchExecution:
             one_action=self._sink.one_action,
             in_arrow=self._sink.in_arrow,
         )
-
-    def _ranges(
-        self, position: Position
-    ) -> Iterator[tuple[str, Source, Offset | None, Offset | None]]:
-        """Each source by its name, with the offsets between which the batch reads it."""
-        for (name, source), start, end in zip(
-            self.sources.items(), position.start, position.end, strict=True
-        ):
-            yield name, source, start, end
-
-    def _known_rows(self, position: Position) -> dict[str, int]:
-        """The exact numbers of rows of the sources that know them."""
-        found: dict[str, int] = {}
-        for name, source, start, end in self._ranges(position):
-            rows = 0 if end is None or start == end else source.batch_rows(start, end)
-            if rows is not None:
-                found[name] = rows
-        return found
-
-    def _input_bytes(self, position: Position) -> list[int | None]:
-        """About the size of each input of a batch; that of a table is unknown."""
-        sizes: list[int | None] = [None for _ in self._tables]
-        for _, source, start, end in self._ranges(position):
-            empty = end is None or start == end
-            sizes.append(0 if empty else source.batch_bytes(start, end))
-        return sizes
 
     def _check_state(self, position: Position, plan: SparkPlan) -> None:
         """At the first batch of a run: the checkpoint's state must be this query's."""
@@ -366,25 +336,6 @@ class MicroBatchExecution:
             check_state_files(directory, plan, complete=position.batch_id > 0)
         write_state_files(directory, plan)
         check_variables(directory, plan, self._conf)
-
-    def _frames(self, position: Position) -> LazyFrames:
-        """The rows of each source and table."""
-
-        def made(name: str, source: Source, start: Offset | None, end: Offset | None) -> DataFrame:
-            if end is None or start == end:
-                return self._empty_frame(name, source)
-            return self.engine.read_source(source, start, end)
-
-        makers = {
-            name: partial(made, name, source, start, end)
-            for name, source, start, end in self._ranges(position)
-        }
-        return LazyFrames(self._tables, makers)
-
-    def _empty_frame(self, name: str, source: Source) -> DataFrame:
-        if name not in self._empty:
-            self._empty[name] = self.engine.no_rows(source.schema)
-        return self._empty[name]
 
     def _counts(
         self, plan: SparkPlan, results: BatchResults, known: Mapping[str, int]

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from .compactible_log import CompactibleLog, Entry
 from .files import corrupt, file_uri
+from .listing import FoundFile
 from .state.storage import Location
 
 SINK_LOG = "_spark_metadata"
 _BLOCK_SIZE = 32 * 1024 * 1024
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutputFile:
-    """A file that is part of the output: path, modification time in ms since 1970, bytes."""
-
-    path: str
-    modified_ms: int
-    size: int
 
 
 def output_log(directory: Path) -> CompactibleLog:
@@ -28,7 +19,7 @@ def output_log(directory: Path) -> CompactibleLog:
     return CompactibleLog(directory / SINK_LOG)
 
 
-def visible_files(directory: Path) -> list[OutputFile]:
+def visible_files(directory: Path) -> list[FoundFile]:
     """The files of an output directory that are part of committed batches, oldest batch first.
 
     Raises:
@@ -38,7 +29,7 @@ def visible_files(directory: Path) -> list[OutputFile]:
     latest = log.latest()
     if latest is None:
         return []
-    files: dict[str, OutputFile] = {}
+    files: dict[str, FoundFile] = {}
     for entry in log.entries_up_to(latest):
         file = _from_entry(entry, log.directory / str(latest))
         if entry.get("action") == "delete":
@@ -62,8 +53,8 @@ def entry_of(path: Path, place: Path) -> Entry:
     }
 
 
-def _from_entry(entry: Entry, log_file: Location) -> OutputFile:
+def _from_entry(entry: Entry, log_file: Location) -> FoundFile:
     path, size, modified = entry.get("path"), entry.get("size"), entry.get("modificationTime")
     if not isinstance(path, str) or not isinstance(size, int) or not isinstance(modified, int):
         raise corrupt(log_file, "an entry lacks its path, size or time")
-    return OutputFile(path=unquote(urlsplit(path).path), modified_ms=modified, size=size)
+    return FoundFile(path=unquote(urlsplit(path).path), modified_ms=modified, size=size)

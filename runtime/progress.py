@@ -67,6 +67,11 @@ class Durations:
         return dict(sorted(self._ms.items()))
 
 
+def clock_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
 def timestamp_text(ms: int) -> str:
     """`2026-01-01T00:00:01.500Z`; years are those of Python's calendar."""
     moment = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(milliseconds=ms)

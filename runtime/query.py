@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from ..planner.model.errors import StateplanError
 from .failures import batch_failure
 from .listeners import Listeners
 from .micro_batch import MicroBatchExecution
-from .progress import StreamingQueryProgress
+from .progress import StreamingQueryProgress, clock_ms
 from .triggers import Trigger
 
 if TYPE_CHECKING:
@@ -228,10 +228,10 @@ class StreamingQuery:
 
     def _loop_until_stopped(self) -> None:
         while not self._stopping.is_set():
-            started = time.time_ns() // 1_000_000
+            started = clock_ms()
             ran = self._round()
             due = self._trigger.next_time_ms(started)
-            wait = (due - time.time_ns() // 1_000_000) / 1000
+            wait = (due - clock_ms()) / 1000
             if wait > 0:
                 self._stopping.wait(wait)
             elif not ran:
@@ -292,28 +292,20 @@ class StreamingQuery:
         self._listeners.terminated(self._error)
 
     def _interrupt(self) -> None:
-        try:
+        with suppress(Exception):  # the session is gone: nothing runs any more
             self._execution.engine.spark.interruptTag(_tag(self.run_id))
-        except Exception:  # the session is gone: nothing runs any more
-            return
 
 
 def _tag(run_id: str) -> str:
     return f"stateplan-{run_id}"
 
 
-class _tagged:
+@contextmanager
+def _tagged(spark: SparkSession, run_id: str) -> Iterator[None]:
     """Marks the Spark jobs of this thread as a query's, so that `stop` can end them."""
-
-    def __init__(self, spark: SparkSession, run_id: str) -> None:
-        self._spark = spark
-        self._name = _tag(run_id)
-
-    def __enter__(self) -> None:
-        self._spark.addTag(self._name)
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            self._spark.removeTag(self._name)
-        except Exception:  # the session is gone
-            return
+    spark.addTag(_tag(run_id))
+    try:
+        yield
+    finally:
+        with suppress(Exception):  # the session is gone
+            spark.removeTag(_tag(run_id))

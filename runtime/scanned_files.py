@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from .checkpoint import Offset
+from .batch_inputs import SourceRange
 from .engines.engine import Engine
 from .failures import innermost
 from .kernels.errors import NOT_EXACT
 from .plan.facts import Reader
-from .sources import Source
 from .sources.parquet import ENABLED, FileBatch, files_of
 from .sources.tables import Table
 
 _OF_LINES = ("MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE")
 """The conditions under which our own readers of lines give up a file."""
-Range = tuple[str, Source, Offset | None, Offset | None]
 
 
 class ScannedFiles:
@@ -36,19 +34,19 @@ class ScannedFiles:
         self._tables = {name: files for name, files in found.items() if files is not None}
         self._scanned: dict[str, bool] = {}
 
-    def of(self, ranges: Iterable[Range]) -> dict[str, FileBatch]:
+    def of(self, ranges: Iterable[SourceRange]) -> dict[str, FileBatch]:
         """The files between two offsets of each source, and those of all tables, by name."""
         found: dict[str, FileBatch] = {}
-        for name, source, start, end in ranges:
-            if end is None or start == end or not self._scans(name):
+        for one in ranges:
+            if one.is_empty or not self._scans(one.name):
                 continue
-            reader = self._readers[name]
+            reader = self._readers[one.name]
             if reader.format == "parquet":
-                files = source.batch_files(start, end)
+                files = one.source.batch_files(one.start, one.end)
             else:
-                files = files_of(source.batch_paths(start, end), reader.schema)
+                files = files_of(one.source.batch_paths(one.start, one.end), reader.schema)
             if files is not None:
-                found[name] = files
+                found[one.name] = files
         if found:
             tables = ((name, table.now()) for name, table in self._tables.items())
             found |= {name: files for name, files in tables if files is not None}

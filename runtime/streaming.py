@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -32,7 +31,7 @@ from .micro_batch import MicroBatchExecution, Prepare
 from .offsets import recover
 from .operator_names import OperatorNames
 from .plan.facts import Reader
-from .progress import Listener
+from .progress import Listener, clock_ms
 from .query import StreamingQuery
 from .sinks import Sink
 from .sources import Source
@@ -116,7 +115,7 @@ def start(
             allow=allow,
             prepare=prepare,
             temporary=temporary,
-            now_ms=now_ms or _now_ms,
+            now_ms=now_ms or clock_ms,
         )
     except BaseException:
         if temporary is not None:
@@ -257,10 +256,6 @@ def _prepare(
         informed.started()
         undo.pop_all()  # from here on the query's end lets checkpoint and session go
         return query
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _readers(

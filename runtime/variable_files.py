@@ -14,6 +14,7 @@ from typing import Any
 
 from ..physical.plan import SparkPlan
 from ..physical.python_state import TransformWithStateInPySparkExec
+from ..physical.state import STATE_KINDS
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.settings.conf import Conf
 from .engines.user_state import declared_by, evolves_by_name
@@ -22,7 +23,6 @@ from .inspection.columns import columns_of, columns_text
 from .state_files import columns_path, compare_fields
 
 Described = dict[str, Any]
-_KINDS = {"value": "ValueState", "list": "ListState", "map": "MapState"}
 _WIDER = {
     "byte": ("short", "integer", "long", "float", "double"),
     "short": ("integer", "long", "float", "double"),
@@ -66,8 +66,8 @@ def _compare(name: str, old: Described, new: Described, *, by_name: bool) -> Non
         raise RuntimeFailure.of(
             "STATE_STORE_INVALID_VARIABLE_TYPE_CHANGE",
             stateVarName=name,
-            newType=_KINDS[new["kind"]],
-            oldType=_KINDS[old["kind"]],
+            newType=STATE_KINDS[new["kind"]],
+            oldType=STATE_KINDS[old["kind"]],
             hint="Give the variable another name, or start with a new checkpoint directory.",
         )
     if old["key"] is not None:

@@ -205,7 +205,7 @@ def test_every_value_in_every_column(files: Files, kind: str) -> None:
     lines = [f"{number}|{value}|x" for number, value in enumerate(VALUES)]
     ddl = f"i int, c {kind}, {CORRUPT} string, z string"
     refused = files.refused(lines, ddl, {"sep": "|"}, None)
-    # Of times: forms that json_times.py refuses, too.
+    # Of times: forms that json/times.py refuses, too.
     assert not refused or (kind in ("date", "timestamp", "timestamp_ntz") and len(refused) < 20)
 
 

@@ -36,7 +36,6 @@ EXCEPTIONS = {
     "rules/optimization/expressions/simplify.py": "which rewrite is of which functions",
     "runtime/inspection/summary.py": "the lines of a summary of numbers",
     "runtime/progress.py": "the names in Spark's progress reports",
-    "runtime/inspection/condition.py": "the operators of --where: a small language of its own",
     "runtime/plan/joins.py": "the forms in which analysis normalizes a floating-point key",
     "runtime/engines/rewrites_numbers.py": "code by function: how the engine's SQL says it",
     "runtime/engines/rewrites_times.py": "code by function: how the engine's SQL says it",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pytest
 
-from stateplan.runtime.kernels.floats import holds_floats, normalised
-from stateplan.runtime.kernels.hashing import can_hash, hashes_of, places_of
+from stateplan.runtime.kernels.columns.floats import holds_floats, normalised
+from stateplan.runtime.kernels.hashes.rows import can_hash, hashes_of, places_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,8 +13,8 @@ from test_json_files import COLUMNS, CUT, FEW, ODD_LINES, VALUES, ZONE, _record,
 from stateplan.planner.model.schemas import types as t
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.kernels.errors import KernelError
-from stateplan.runtime.kernels.json_support import path_steps
-from stateplan.runtime.kernels.json_texts import read_path, read_texts
+from stateplan.runtime.kernels.expressions.nested.json_reading import read_path, read_texts
+from stateplan.runtime.kernels.json.support import path_steps
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -45,6 +45,18 @@ WITHIN_RULES = {
 WITHIN_RUNTIME = {
     "runtime/state": (),
     "runtime/kernels": ("runtime/state",),
+    "runtime/kernels/columns": (),
+    "runtime/kernels/hashes": ("runtime/state/rows", "runtime/kernels/columns"),
+    "runtime/kernels/sketches": (
+        *("runtime/kernels/columns", "runtime/kernels/hashes", "runtime/kernels/errors"),
+    ),
+    "runtime/kernels/aggregates": (
+        *("runtime/kernels/columns", "runtime/kernels/sketches", "runtime/kernels/errors"),
+    ),
+    "runtime/kernels/json": (
+        *("runtime/kernels/columns", "runtime/kernels/expressions/values"),
+        *("runtime/kernels/errors", "runtime/kernels/readers/line_files"),
+    ),
     "runtime/plan": ("runtime/kernels/expressions/programs",),
     "runtime/engines": (
         *("runtime/state", "runtime/kernels", "runtime/plan", "runtime/sources"),

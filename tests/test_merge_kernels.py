@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateplan.runtime.kernels.decimal_average import decimal_average
+from stateplan.runtime.kernels.aggregates.decimal_average import decimal_average
+from stateplan.runtime.kernels.columns.ordering import codes, compare
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.merge import OPERATIONS, merge_columns
-from stateplan.runtime.kernels.ordering import codes, compare
 
 FLOATS = st.sampled_from([math.nan, -math.inf, -1.5, -0.0, 0.0, 2.0, math.inf])
 POINT = pa.struct([("a", pa.int64()), ("b", pa.float64())])

@@ -16,7 +16,7 @@ from stateplan.runtime.kernels.expressions.programs.patterns import (
     translated,
 )
 from stateplan.runtime.kernels.expressions.programs.time_formats import is_read, is_shown
-from stateplan.runtime.kernels.json_support import path_steps
+from stateplan.runtime.kernels.json.support import path_steps
 
 
 def test_parts_are_written_out() -> None:

@@ -19,7 +19,7 @@ from test_layers import MODULES, WORKER_CODE, imports, ours
 from test_packaging import installed_name
 
 from stateplan.runtime.engines import shipping
-from stateplan.runtime.kernels import distinct_estimate
+from stateplan.runtime.kernels.sketches import distinct_estimate
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "tests" / "other_workers.py"
@@ -141,7 +141,7 @@ sys.path[:0] = [{str(shipping.archive())!r}, {sysconfig.get_path("platlib")!r}]
 from importlib import import_module
 for name in {modules}:
     assert {shipping.archive().name!r} in import_module(name).__file__
-from stateplan.runtime.kernels import distinct_estimate
+from stateplan.runtime.kernels.sketches import distinct_estimate
 print(distinct_estimate.__loader__.get_source(distinct_estimate.__name__)[:4])
 print(sorted(distinct_estimate._tables()))
 """

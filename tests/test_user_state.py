@@ -21,7 +21,7 @@ from pyspark.sql.streaming import StatefulProcessor
 from pyspark.sql.streaming.stateful_processor_util import TransformWithStateInPandasUdfUtils
 
 from stateplan.runtime.kernels.errors import KernelError
-from stateplan.runtime.kernels.hashing import hashes_of, places_of
+from stateplan.runtime.kernels.hashes.rows import hashes_of, places_of
 from stateplan.runtime.kernels.kernel import Decision, Input, Kernel
 from stateplan.runtime.kernels.user_state.frames import Frames, PandasSettings, series_of
 from stateplan.runtime.kernels.user_state.functions import UserFunction

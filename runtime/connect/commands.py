@@ -43,14 +43,9 @@ def query_command(session: ClientSession, message: Message, waiting: Waiting) ->
             result.status.is_data_available = status["isDataAvailable"]
             result.status.is_trigger_active = status["isTriggerActive"]
             result.status.is_active = query.is_active
-        case "last_progress":
-            result.recent_progress.recent_progress_json.extend(
-                progress.json for progress in query.recent_progress[-1:]
-            )
-        case "recent_progress":
-            result.recent_progress.recent_progress_json.extend(
-                progress.json for progress in query.recent_progress
-            )
+        case "last_progress" | "recent_progress" as asked:
+            kept = query.recent_progress[-1:] if asked == "last_progress" else query.recent_progress
+            result.recent_progress.recent_progress_json.extend(one.json for one in kept)
         case "stop":
             query.stop()
         case "process_all_available":

@@ -37,6 +37,15 @@ _OURS = (
 _NOT_PASSED_ON = ("authorization", "user-agent", "te", "content-type", "grpc-")
 
 
+def _passed_on(method: str) -> Callable[[RunService, Any, Any], Any]:
+    """A call that goes on to the engine as it is, and its answer back."""
+
+    def call(service: RunService, request: Any, context: Any) -> Any:
+        return service._forwarded(method, request, context)
+
+    return call
+
+
 class RunService(SparkConnectServiceServicer):
     """The sessions of all clients, over one engine.
 
@@ -190,10 +199,6 @@ class RunService(SparkConnectServiceServicer):
         if self._backend.rows:
             put_rows(request, self._backend.rows)
 
-    def ReattachExecute(self, request: Message, context: Any) -> Iterator[Message]:
-        """An execution of the engine's that was cut off."""
-        yield from self._forwarded("ReattachExecute", request, context)
-
     def Config(self, request: Message, context: Any) -> Message:
         """Settings are the engine's; plans come as they are, without compression."""
         answer = self._forwarded("Config", request, context)
@@ -229,28 +234,6 @@ class RunService(SparkConnectServiceServicer):
             self._sessions[old.user, made.id] = made
         return answer
 
-    # ---------------------------------------------------------------------------- passed on as is
-
-    def GetStatus(self, request: Message, context: Any) -> Message:
-        """What runs in the engine."""
-        return self._forwarded("GetStatus", request, context)
-
-    def ReleaseExecute(self, request: Message, context: Any) -> Message:
-        """The client has the answers of an execution."""
-        return self._forwarded("ReleaseExecute", request, context)
-
-    def ArtifactStatus(self, request: Message, context: Any) -> Message:
-        """Which artifacts the engine has."""
-        return self._forwarded("ArtifactStatus", request, context)
-
-    def AddArtifacts(self, requests: Iterator[Message], context: Any) -> Message:
-        """Files and classes for the engine's workers."""
-        return self._forwarded("AddArtifacts", requests, context)
-
-    def FetchErrorDetails(self, request: Message, context: Any) -> Message:
-        """The whole of an error of the engine's."""
-        return self._forwarded("FetchErrorDetails", request, context)
-
     def _forwarded(self, method: str, request: Any, context: Any) -> Any:
         """The engine's answer, or answers; the call ends when the client's does."""
         metadata = [
@@ -264,6 +247,13 @@ class RunService(SparkConnectServiceServicer):
         future = call.future(request, metadata=metadata)
         context.add_callback(future.cancel)
         return future.result()
+
+    GetStatus = _passed_on("GetStatus")
+    ReattachExecute = _passed_on("ReattachExecute")
+    ReleaseExecute = _passed_on("ReleaseExecute")
+    ArtifactStatus = _passed_on("ArtifactStatus")
+    AddArtifacts = _passed_on("AddArtifacts")
+    FetchErrorDetails = _passed_on("FetchErrorDetails")
 
     def worded(self, error: grpc.Call) -> grpc.Status | None:
         """An error of the embedded engine's own with the way out; None: it goes on as it is."""

@@ -27,7 +27,7 @@ from ..frames import schema_of
 from ..kernels.errors import NOT_EXACT, KernelError
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.expressions.programs.compile import compile_program
-from ..kernels.json_filters import PushedFilter
+from ..kernels.json.filters import PushedFilter
 from ..kernels.readers.formats import FILE_READERS
 from ..kernels.row_order import row_by_row
 from ..kernels.table_look_up import forget_tables

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ...planner.model.schemas.types import BooleanType, StructField, StructType, as_nullable
 from ..arrow_types import arrow_type
 from ..kernels.errors import KernelError
-from ..kernels.json_filters import PushedFilter
+from ..kernels.json.filters import PushedFilter
 from ..kernels.readers.formats import FILE_READERS, FileScan
 from ..plan.facts import Reader
 

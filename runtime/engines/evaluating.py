@@ -8,7 +8,7 @@ from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import AttributeReference, Expression
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.expressions.programs.compile import compile_program
-from ..kernels.json_filters import PushedFilter
+from ..kernels.json.filters import PushedFilter
 
 
 def evaluator(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,11 +123,7 @@ class StoredStates:
         Raises:
             RuntimeFailure: there is no such operator.
         """
-        if operator is None:
-            return list(self.operators)
-        if operator not in self.operators:
-            raise no_operator(str(self.checkpoint.root), operator, self.listed)
-        return [operator]
+        return chosen(operator, self.operators, self.checkpoint.root, self.listed)
 
     def state(self, operator: int, version: int | None = None) -> StoredState:
         """An operator's state at a version, by default the last committed one.
@@ -167,9 +163,19 @@ class StoredStates:
         return None if commit is None else commit.stateAttempt
 
 
-def no_operator(checkpoint: str, operator: int, listed: str) -> RuntimeFailure:
-    """The error for an operator that a checkpoint has no state of; `listed` are those it has."""
-    return RuntimeFailure(
+def chosen(
+    operator: int | None, known: Collection[int], checkpoint: object, listed: str
+) -> list[int]:
+    """An operator that a checkpoint has state of, or all of them; `listed` are those it has.
+
+    Raises:
+        RuntimeFailure: there is no such operator.
+    """
+    if operator is None:
+        return list(known)
+    if operator in known:
+        return [operator]
+    raise RuntimeFailure(
         "STATEPLAN_NO_SUCH_OPERATOR",
         f"The checkpoint '{checkpoint}' has no state of an operator {operator}.",
         hint=f"It has that of {listed}."

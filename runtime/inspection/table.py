@@ -73,9 +73,7 @@ def filtered(state: ShownState, where: str | None, limit: int | None) -> Any:
     for batch in state.batches():
         if missing is not None and missing <= 0:
             break
-        part = pa.Table.from_batches([batch])
-        if condition is not None:
-            part = part.filter(condition)
+        part = pa.Table.from_batches([batch if condition is None else condition.passing(batch)])
         if missing is not None:
             part = part.slice(0, missing)
             missing -= part.num_rows

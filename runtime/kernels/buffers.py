@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from ...planner.model.registry import Finish
 from ..state.rows import Int64, Mask, columns_of
-from .floats import is_list
+from .columns.floats import is_list
+from .columns.lists import lists_of
 from .fold import fold_column
-from .lists import lists_of
 from .merge import finish_column, merge_columns, start_column
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from ..state.rows import columns_of
 from .early_groups import EarlyGroups
-from .hashing import places_of
+from .hashes.rows import places_of
 from .parquet_files import ScanFile
 from .placed_rows import PlacedRows
 from .scan import Chunk, Scan, SeenTimes, scan_part

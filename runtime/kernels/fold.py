@@ -14,12 +14,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ..state.rows import Int64
-from .bitmaps import fold_bytes
+from .aggregates.lists import LIST_MERGES, fold_lists
 from .errors import sum_overflow
-from .histograms import fold_histograms
-from .hll_sketches import fold_sketches
-from .hll_unions import fold_unions
-from .merge_lists import LIST_MERGES, fold_lists
+from .sketches.bitmaps import fold_bytes
+from .sketches.histograms import fold_histograms
+from .sketches.hll_sketches import fold_sketches
+from .sketches.hll_unions import fold_unions
 
 Reduce = Callable[[npt.NDArray[Any], Int64], npt.NDArray[Any]]
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..state import first_rows
 from ..state.rows import Int64, Keys, Mask, columns_of, equal_rows, take
 from ..state.sorting import stable_order
-from .floats import holds_floats, normalised
+from .columns.floats import holds_floats, normalised
 from .kernel import Input
 
 

@@ -1,7 +1,7 @@
 """JSON files as Arrow batches, exactly as Spark reads them with a given schema.
 
 Arrow's own reader reads blocks of lines whose bytes show that Spark would read the same. All other
-lines are read one by one (json_lines.py): blocks are divided until few lines remain.
+lines are read one by one (json/lines.py): blocks are divided until few lines remain.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import pyarrow.json
 
 from .expressions.conversions.cast_strings import from_string
 from .expressions.programs.program import Step
-from .json_errors import BadValue, Uncertain
-from .json_filters import PushedFilter
-from .json_lines import LineReader
-from .json_times import timestamps
+from .json.errors import BadValue, Uncertain
+from .json.filters import PushedFilter
+from .json.lines import LineReader
+from .json.times import timestamps
 from .readers.line_files import BATCH, WHOLE, FilePart, blocks
 
 _FEW = 512
@@ -57,7 +57,7 @@ def read_json(
         path: the file, in UTF-8; compressed if its name says so.
         schema: the columns that Spark reads, a `pyarrow.Schema` of the types of arrow_types.py.
             Spark reads only those that the query needs: a malformed value of another is no error.
-        options: those that json_support.unsupported accepts.
+        options: those that json/support.py accepts.
         time_zone: the session's.
         filters: the conditions that Spark's reader is given. They stay to be fulfilled: only the
             records are left out of which Spark does not read the end.

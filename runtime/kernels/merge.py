@@ -13,18 +13,12 @@ from typing import Any
 import pyarrow.compute as pc
 
 from ...planner.model.registry import Finish
-from .bitmaps import bitmap, merge_bytes, padded
-from .count_min import cells, count_min_sketch
-from .decimal_average import decimal_average
-from .distinct_estimate import distinct_estimate
-from .floats import normalised
-from .histograms import histogram, histogram_points, merge_histograms
-from .hll_sketches import hll_sketches, merge_sketches
-from .hll_unions import merge_unions, union_or_empty, unions
-from .merge_choices import merge_by, merge_extremum, merge_first, merge_last
-from .merge_lists import LIST_MERGES, merge_lists, start_lists
-from .merge_moments import merge_covariance, merge_moments
-from .merge_sums import (
+from .aggregates.choices import merge_by, merge_extremum, merge_first, merge_last
+from .aggregates.decimal_average import decimal_average
+from .aggregates.lists import LIST_MERGES, merge_lists, start_lists
+from .aggregates.moments import merge_covariance, merge_moments
+from .aggregates.percentiles import listagg, mode, percentile, percentile_approx, percentile_disc
+from .aggregates.sums import (
     merge_bits,
     merge_product,
     merge_sum,
@@ -32,9 +26,15 @@ from .merge_sums import (
     merge_try_sum,
     merge_try_sum_count,
 )
-from .percentiles import listagg, mode, percentile, percentile_approx, percentile_disc
-from .theta_sketches import hashes, theta_sketches
-from .top_values import ordered_values
+from .aggregates.top_values import ordered_values
+from .columns.floats import normalised
+from .sketches.bitmaps import bitmap, merge_bytes, padded
+from .sketches.count_min import cells, count_min_sketch
+from .sketches.distinct_estimate import distinct_estimate
+from .sketches.histograms import histogram, histogram_points, merge_histograms
+from .sketches.hll_sketches import hll_sketches, merge_sketches
+from .sketches.hll_unions import merge_unions, union_or_empty, unions
+from .sketches.theta_sketches import hashes, theta_sketches
 
 Columns = list[Any]
 Operation = Callable[..., Columns]

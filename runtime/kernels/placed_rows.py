@@ -13,7 +13,7 @@ from ..state.rows import Int32, Int64, columns_of
 from ..state.version import task_of
 from .early_groups import EarlyGroups, KeyCodes
 from .expressions.values.vectors import decoded
-from .hashing import places_and_hashes
+from .hashes.rows import places_and_hashes
 
 KeysOf = Callable[[Any], list[Any] | None]
 """The keys of some rows by their positions (None: of all); None: they have no keys."""

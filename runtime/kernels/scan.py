@@ -19,7 +19,7 @@ from .early_groups import EarlyGroups, encoded_where_repeated
 from .expressions.evaluator import Evaluator
 from .expressions.values.vectors import decoded
 from .grouped_copies import GroupedCopies, Groups
-from .hashing import hashes_of, places_of
+from .hashes.rows import hashes_of, places_of
 from .parquet_files import ScanFile
 from .placed_rows import (
     PlacedRows,

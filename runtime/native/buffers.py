@@ -27,6 +27,8 @@ from ...planner.model.schemas.types import (
     StructField,
     StructType,
 )
+from ..kernels.columns.lists import rows_of
+from ..kernels.columns.texts import bytes_of
 from ..plan.specs import BufferedFunction
 from . import objects
 from .unsafe_reading import read_rows, stored_type
@@ -277,10 +279,8 @@ def _as_binary(lists: Any) -> Any:
 
 
 def _as_bytes(values: Any) -> Any:
-    data = pa.concat_arrays([values])
-    offsets = np.frombuffer(data.buffers()[1] or bytes(4), np.int32)[: len(data) + 1]
-    content = np.frombuffer(data.buffers()[2] or b"", np.int8)[: offsets[-1]]
-    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(content), type=_BYTES)
+    content, ends = bytes_of(values)
+    return pa.ListArray.from_arrays(pa.array(ends), pa.array(content.view(np.int8)), type=_BYTES)
 
 
 def _twice(values: Any, pair: Any) -> Any:
@@ -318,7 +318,7 @@ def _given_registers(column: Any, words: int) -> Columns:
     offsets = column.offsets.to_numpy()
     sizes = np.diff(offsets)
     values = column.values.to_numpy()[offsets[0] : offsets[-1]].astype(np.int64)
-    rows = np.repeat(np.arange(len(sizes)), sizes)
+    rows = rows_of(sizes)
     indices, ranks = values >> _BITS, values & (1 << _BITS) - 1
     found = np.zeros((len(sizes), words), np.int64)
     # Every register stands once in a list: its bits are there for nobody else.

@@ -129,16 +129,6 @@ class OtherCheckpoint:
         return OffsetSeq(metadata=metadata, offsets=offsets)
 
     @property
-    def next_watermark_ms(self) -> int:
-        """The watermark that the commit of the last batch names."""
-        return self.last_commit.nextBatchWatermarkMs
-
-    @property
-    def state_attempt(self) -> str | None:
-        """Of a checkpoint of ours whose state counts."""
-        return self.last_commit.stateAttempt
-
-    @property
     def last_commit(self) -> CommitMetadata:
         """What the commit log has of the last batch that is done.
 
@@ -162,7 +152,7 @@ class OtherCheckpoint:
         """
         late = self.offsets(self.committed).metadata.batchWatermarkMs
         following = self.committed + 1
-        watermark = max(late, self.next_watermark_ms)
+        watermark = max(late, self.last_commit.nextBatchWatermarkMs)
         if following in self.planned_batches:
             watermark = self.offsets(following).metadata.batchWatermarkMs
         return IncrementalExecution(

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...physical.python_state import TransformWithStateInPySparkExec
 from ...physical.state import Family, StateVariable, families_of, timers_prefix
@@ -72,7 +71,7 @@ def _rows_of_variable(
     entry = keys
     if variable.kind == "map":
         entry = [_struct(keys), fit(columns.pop(), stored_type(_type(variable.key)))]
-    values = _parts(value) if expiries is None else [value, expiries]
+    values = value.flatten() if expiries is None else [value, expiries]
     found = {name: StoreRows(entry, values, len(rows), places)}
     nothing = [pa.nulls(len(rows))]
     if variable.kind != "list":
@@ -109,7 +108,3 @@ def _type(text: str) -> StructType:
 def _struct(columns: list[Any]) -> Any:
     fields = [pa.field(f"f{i}", column.type) for i, column in enumerate(columns)]
     return pa.StructArray.from_arrays(columns, fields=fields)
-
-
-def _parts(structs: Any) -> list[Any]:
-    return [pc.struct_field(structs, [i]) for i in range(structs.type.num_fields)]

@@ -157,14 +157,16 @@ def _write_all(
         write_spark_files(folder, state.operator)
         for schema in state.operator.state_stores:
             _write(folder, state.operator, schema, stores[number][schema.name], own)
-    target.add_commit(own.committed, CommitMetadata(nextBatchWatermarkMs=own.next_watermark_ms))
+    target.add_commit(
+        own.committed, CommitMetadata(nextBatchWatermarkMs=own.last_commit.nextBatchWatermarkMs)
+    )
 
 
 def _parts(own: OtherCheckpoint, number: int, state: RunningState) -> Parts:
     """Our state of an operator at the last commit, by part, marks taken in."""
     location = own.root / "state" / str(number) / "runs"
     try:
-        version = load_version(location, own.version, own.stores, own.state_attempt)
+        version = load_version(location, own.version, own.stores, own.last_commit.stateAttempt)
         return {
             part: _rows(location, version, part, state)
             for part in state.kernel.layouts

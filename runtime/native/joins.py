@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.schemas.types import StructType
-from ..kernels.floats import normalised
-from ..kernels.hashing import places_and_hashes
+from ..kernels.columns.floats import normalised
+from ..kernels.hashes.rows import places_and_hashes
 from ..kernels.join import JoinKernel
 from ..kernels.kernel import event_times
 from ..plan.carried import Carried
@@ -129,8 +129,7 @@ def _split(column: Carried, values: Any) -> Iterator[Any]:
     if not column.is_window:
         yield values
         return
-    for i in range(len(column.parts)):
-        yield pc.struct_field(values, [i])
+    yield from values.flatten()[: len(column.parts)]
 
 
 def _whole(column: Carried, parts: Sequence[Any]) -> Any:

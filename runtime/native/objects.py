@@ -26,8 +26,10 @@ from ...planner.model.schemas.types import (
     StructField,
     StructType,
 )
-from ..kernels.bitmaps import padded
-from ..kernels.theta_sketches import entries_of, theta_sketches
+from ..kernels.columns.floats import doubles
+from ..kernels.columns.lists import lists_of
+from ..kernels.sketches.bitmaps import padded
+from ..kernels.sketches.theta_sketches import entries_of, theta_sketches
 from .unsafe_reading import BadRow, read_rows, stored_type
 from .unsafe_writing import write_rows
 
@@ -83,8 +85,7 @@ def _framed(content: bytes) -> Iterator[bytes]:
 def give_counts(column: Any, kind: ArrayType) -> Any:
     """The reverse of `take_counts`."""
     pairs, lengths = _elements(column)
-    fields = [pc.struct_field(pairs, [i]) for i in range(2)]
-    rows = write_rows(fields, _count_schema(element_of(kind)), len(pairs))
+    rows = write_rows(pairs.flatten(), _count_schema(element_of(kind)), len(pairs))
     framed = [struct.pack(">i", len(row)) + row for row in rows]
     end = struct.pack(">i", -1)
     return _joined(framed, lengths, lambda parts: b"".join(parts) + end)
@@ -121,8 +122,8 @@ def take_quantiles(column: Any, kind: ArrayType) -> Any:
 def give_quantiles(column: Any, kind: ArrayType, accuracy: int) -> Any:
     """The reverse of `take_quantiles`."""
     pairs, lengths = _elements(column)
-    value, counts = (pc.struct_field(pairs, [i]) for i in range(2))
-    numbers, repeats = _to_doubles(value), counts.to_numpy(zero_copy_only=False)
+    value, counts = pairs.flatten()
+    numbers, repeats = doubles(value), counts.to_numpy(zero_copy_only=False)
     ends = np.cumsum(lengths)
     found: list[bytes] = []
     for start, end in zip(ends - lengths, ends, strict=True):
@@ -147,16 +148,6 @@ def _from_doubles(numbers: npt.NDArray[np.float64], data_type: DataType) -> Any:
     return pa.array(numbers.astype(np.int64)).cast(whole).view(kind)
 
 
-def _to_doubles(values: Any) -> npt.NDArray[np.float64]:
-    kind = values.type
-    if pa.types.is_decimal(kind):
-        return np.array([float(value) for value in values.to_pylist()], np.float64)
-    if not pa.types.is_floating(kind):
-        values = values.view(getattr(pa, f"int{kind.bit_width}")())
-    found: npt.NDArray[np.float64] = values.to_numpy(zero_copy_only=False).astype(np.float64)
-    return found
-
-
 # ------------------------------------------------------------------------------------ histograms
 
 
@@ -174,7 +165,7 @@ def take_histogram(column: Any, kind: ArrayType) -> Any:
 def give_histogram(column: Any, most: int) -> Any:
     """The reverse of `take_histogram`."""
     pairs, lengths = _elements(column)
-    fields = [pc.struct_field(pairs, [i]).to_numpy(zero_copy_only=False) for i in range(2)]
+    fields = [part.to_numpy(zero_copy_only=False) for part in pairs.flatten()]
     points = [row.tobytes() for row in np.stack(fields, axis=1).astype(">f8")]
     return _joined(points, lengths, lambda p: struct.pack(">ii", most, len(p)) + b"".join(p))
 
@@ -193,8 +184,7 @@ def take_theta(column: Any, kind: Any, size: int) -> Any:
         raise BadRow("a theta sketch has another form")
     entries = [one for one in found if one is not None]
     values = pa.array(np.concatenate([*entries, np.zeros(0, np.int64)]).astype(np.int64))
-    offsets = np.append(0, np.cumsum([len(one) for one in entries])).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), values, type=kind)
+    return lists_of(values, [len(one) for one in entries], kind)
 
 
 def give_theta(column: Any, size: int) -> Any:
@@ -233,8 +223,7 @@ def give_heap(column: Any, most: int) -> Columns:
     missing = (numbers >= lengths[:, None]).ravel()
     chosen = pa.array(places.ravel(), pa.int64(), mask=missing)
     offsets = pa.array(np.arange(len(lengths) + 1) * most, pa.int32())
-    parts = (pc.struct_field(pairs, [i]).take(chosen) for i in range(2))
-    arrays = [pa.ListArray.from_arrays(offsets, part) for part in parts]
+    arrays = [pa.ListArray.from_arrays(offsets, part.take(chosen)) for part in pairs.flatten()]
     heaps = [
         struct.pack("<i", n) + np.where(numbers < n, numbers, 0).astype("<i4").tobytes()
         for n in lengths.tolist()
@@ -256,8 +245,7 @@ def _lists(columns: Sequence[Any], lengths: Sequence[int], kind: ArrayType) -> A
     arrow = stored_type(kind)
     pairs = [c.cast(f.type) for c, f in zip(columns, arrow.value_type, strict=True)]
     elements = pa.StructArray.from_arrays(pairs, fields=list(arrow.value_type))
-    offsets = pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
-    return pa.ListArray.from_arrays(offsets, elements, type=arrow)
+    return lists_of(elements, lengths, arrow)
 
 
 def _joined(

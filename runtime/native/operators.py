@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...physical.plan import StateStoreWriter
 from ...physical.python_state import FlatMapGroupsInPandasWithStateExec
@@ -26,8 +25,9 @@ from ...physical.stateful import (
 )
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.schemas.types import StructType
-from ..kernels.floats import normalised
-from ..kernels.hashing import places_and_hashes
+from ..kernels.columns.floats import normalised
+from ..kernels.columns.nested import rebuilt
+from ..kernels.hashes.rows import places_and_hashes
 from ..kernels.kernel import Kernel, event_times
 from ..kernels.user_state.group_state import times_of_timeouts
 from ..plan.nodes import Kernel as KernelNode
@@ -149,7 +149,7 @@ def _(operator: SessionWindowStateStoreSaveExec, state: RunningState, stores: St
     keys = keys_of(rows.keys[:-1], state.kernel.layouts[""].keys, rows.count)
     ids = [column.expr_id for column in operator.child.output]
     session = rows.values[ids.index(operator.session.expr_id)]
-    bounds = [pc.struct_field(session, [i]).cast(pa.int64()) for i in range(2)]
+    bounds = [bound.cast(pa.int64()) for bound in session.flatten()]
     buffers = rows.values[len(rows.values) - _width(spec) :]
     values = [*bounds, *taken_buffers(spec.functions, buffers)]
     return {"": state_rows(state, keys, event_times(bounds[1]), values)}
@@ -272,14 +272,4 @@ def fit(column: Any, kind: Any) -> Any:
     """A column under a type that differs in names of fields, zones or nullability alone."""
     if column.type == kind:
         return column
-    nulls = column.is_null() if column.null_count else None
-    if pa.types.is_struct(kind):
-        parts = [fit(pc.struct_field(column, [i]), field.type) for i, field in enumerate(kind)]
-        return pa.StructArray.from_arrays(parts, fields=list(kind), mask=nulls)
-    if pa.types.is_list(kind):
-        values = fit(column.values, kind.value_type)
-        return pa.ListArray.from_arrays(column.offsets, values, type=kind, mask=nulls)
-    if pa.types.is_map(kind):
-        keys, items = fit(column.keys, kind.key_type), fit(column.items, kind.item_type)
-        return pa.MapArray.from_arrays(column.offsets, keys, items, type=kind, mask=nulls)
-    return column.cast(kind)
+    return rebuilt(column, kind, fit) if pa.types.is_nested(kind) else column.cast(kind)

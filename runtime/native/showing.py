@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...planner.evolution.stored import StoredOperator
 from ...planner.model.errors import DescriptionError, RuntimeFailure
-from ..inspection.stored import OF_SPARK, StoredState, StoredStates, existing, no_operator
+from ..inspection.stored import OF_SPARK, StoredState, StoredStates, chosen, existing
 from ..inspection.summary import StateSummary, summarise
 from .checkpoint import OtherCheckpoint
 from .showing_rows import UNKNOWN, NativeState
@@ -35,11 +35,7 @@ class NativeStates:
         Raises:
             RuntimeFailure: there is no such operator.
         """
-        if operator is None:
-            return list(self._operators)
-        if operator not in self._operators:
-            raise no_operator(str(self.checkpoint.root), operator, self.listed)
-        return [operator]
+        return chosen(operator, self._operators, self.checkpoint.root, self.listed)
 
     def state(self, operator: int, version: int | None = None) -> NativeState:
         """An operator's state at a version, by default the last committed one.

@@ -21,10 +21,9 @@ from ..inspection.summary import StateSummary
 from ..state import Location
 from ..state.scan import EVENT_TIME, PARTITION, STAMP, Part
 from .checkpoint import OtherCheckpoint
-from .hdfs_files import read_version
 from .joins import NUMBERS, ROWS
 from .operators import DEFAULT
-from .stores import partitions, reads_here, rows_by_spark
+from .stores import reads_here, rows_by_spark, written_rows
 from .unsafe_reading import BadRow, read_rows, stored_type
 
 UNKNOWN = "unknown"
@@ -157,14 +156,8 @@ class NativeState:
         key, value = (self._struct(fields) for fields in (schema.key, schema.value))
         if not reads_here(self.checkpoint):
             return self._by_spark(store, key, value)
-        keys: list[bytes] = []
-        values: list[bytes] = []
-        owners: list[int] = []
-        for number, place in partitions(self._folder, store):
-            rows = read_version(place, self.version)
-            keys += rows
-            values += rows.values()
-            owners += [number] * len(rows)
+        keys, values, counts = written_rows(self._folder, store, self.version)
+        owners = np.repeat(*(np.array(list(part), np.int64) for part in (counts, counts.values())))
         size = sum(map(len, keys)) + sum(map(len, values))
         if schema is _RAW:
             columns = [pa.array(keys, pa.binary()), pa.array(values, pa.binary())]

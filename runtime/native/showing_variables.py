@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-import pyarrow.compute as pc
-
+from ...physical.state import STATE_KINDS
 from ...planner.evolution.stored import Field, StoredSchema
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.schemas.types import STRING
@@ -18,16 +17,14 @@ from ..inspection.columns import StateColumn
 from ..state.parts import TIMERS
 from .operators import fit
 from .showing_rows import Found, NativeState
-from .stores import operator_properties, spark_table, state_frame
+from .stores import COLUMNS, TIMES, operator_properties, spark_table, state_frame
 from .unsafe_reading import stored_type
 
 OPERATORS = "transformWithState"
 """How the names of Spark's operators begin that keep variables."""
 _COLUMNS = {
-    "ValueState": ("value",),
-    "ListState": ("list_element",),
-    "MapState": ("user_map_key", "user_map_value"),
-    "TimerState": ("expiration_timestamp_ms",),
+    **{STATE_KINDS[kind]: columns for kind, columns in COLUMNS.items()},
+    "TimerState": (TIMES,),
 }
 
 
@@ -94,11 +91,10 @@ class NativeVariables(NativeState):
             self.checkpoint, self.stored.id, self._spark, options, columns, batch=batch
         )
         owners, keys, *values = (column.combine_chunks() for column in table.columns)
-        parts = [pc.struct_field(keys, [i]) for i in range(len(schema.key))]
         fields = (*schema.key, *schema.value)
         found = [
             fit(column, stored_type(self._type(field)))
-            for column, field in zip((*parts, *values), fields, strict=True)
+            for column, field in zip((*keys.flatten(), *values), fields, strict=True)
         ]
         return Found(owners, found, sum(column.nbytes for column in found))
 

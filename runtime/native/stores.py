@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _CHECKSUMS = "spark.sql.streaming.stateStore.rowChecksum.enabled"
+COLUMNS = {
+    "value": ("value",),
+    "list": ("list_element",),
+    "map": ("user_map_key", "user_map_value"),
+}
+"""The columns in which Spark's `statestore` source has the variables of each kind."""
+TIMES = "expiration_timestamp_ms"
+"""The column in which it has the times of timers."""
 OpenSpark = Callable[[], "SparkSession"]
 
 
@@ -55,17 +63,11 @@ def store_rows(
     if not reads_here(checkpoint):
         rows, _ = rows_by_spark(checkpoint, operator, store, key, value, spark())
         return rows
-    keys: list[bytes] = []
-    values: list[bytes] = []
     folder = checkpoint.root / "state" / str(operator)
-    places = dict(partitions(folder, store))
+    keys, values, owners = written_rows(folder, store, checkpoint.version)
     for number in range(expected):
-        if number not in places:
+        if number not in owners:
             raise corrupt(folder / str(number), "this partition of the state is missing")
-    for place in places.values():
-        kept = read_version(place, checkpoint.version)
-        keys += kept
-        values += kept.values()
     try:
         return StoreRows(read_rows(keys, key), read_rows(values, value), len(keys))
     except BadRow as problem:
@@ -77,6 +79,21 @@ def partitions(operator: Location, store: str) -> list[tuple[int, Location]]:
     numbers = sorted(int(name) for name in operator.names() if name.isdigit())
     folders = [(n, operator / str(n)) for n in numbers]
     return folders if store == DEFAULT else [(n, folder / store) for n, folder in folders]
+
+
+def written_rows(
+    operator: Location, store: str, version: int
+) -> tuple[list[bytes], list[bytes], dict[int, int]]:
+    """The keys and values of all partitions of a store, and how many rows each partition has."""
+    keys: list[bytes] = []
+    values: list[bytes] = []
+    owners: dict[int, int] = {}
+    for number, place in partitions(operator, store):
+        rows = read_version(place, version)
+        keys += rows
+        values += rows.values()
+        owners[number] = len(rows)
+    return keys, values, owners
 
 
 def rows_by_spark(

@@ -191,7 +191,8 @@ def _write(
         keep_query(target, planned, asked)
         attempt_of_state = attempt if states else None
         commit = CommitMetadata(
-            nextBatchWatermarkMs=native.next_watermark_ms, stateAttempt=attempt_of_state
+            nextBatchWatermarkMs=native.last_commit.nextBatchWatermarkMs,
+            stateAttempt=attempt_of_state,
         )
         target.add_commit(native.committed, commit)
     finally:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...planner.model.schemas.types import ArrayType, DataType, DecimalType, MapType, StructType
 from ..arrow_types import arrow_type
+from ..kernels.columns.texts import ends_of, of_bytes
 from ..plan.carried import carrier
 from ..state.rows import Int64, Mask, ranges
 
@@ -129,9 +130,7 @@ class _Reader:
             starts, sizes = self._places(slots, bases)
             if int(sizes.sum()) > np.iinfo(np.int32).max:
                 raise BadRow("a column has more than 2 GiB")
-            offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-            buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self._bytes(starts, sizes))]
-            return pa.Array.from_buffers(kind, len(slots), buffers)
+            return of_bytes(self._bytes(starts, sizes), ends_of(sizes), kind)
         number = np.dtype(f"i{kind.bit_width // 8}")
         if pa.types.is_floating(kind):
             number = np.dtype(f"f{kind.bit_width // 8}")

@@ -12,8 +12,10 @@ import pyarrow.compute as pc
 
 from ...planner.model.schemas.types import ArrayType, DataType, DecimalType, MapType, StructType
 from ..arrow_types import without_hidden
+from ..kernels.columns.texts import bytes_of
+from ..kernels.hashes.columns import java_bytes
 from ..state.rows import Int64, Mask, ranges
-from .unsafe_reading import LONG_DIGITS, Bytes, element_width, stored_type
+from .unsafe_reading import LONG_DIGITS, Bytes, element_width
 
 
 @dataclass(frozen=True)
@@ -46,50 +48,33 @@ def write_rows(columns: Sequence[Any], schema: StructType, count: int) -> list[b
 
 
 def _structs(types: Sequence[DataType], columns: Sequence[Any], count: int) -> _Blobs:
-    owners = np.arange(count, dtype=np.int64)
-    heads = np.full(count, (len(types) + 63) // 64 * 8, np.int64)
-    slots = [(owners, heads + 8 * i) for i in range(len(types))]
-    bits = [(owners, np.full(count, i, np.int64)) for i in range(len(types))]
-    fixed = heads + 8 * len(types)
+    owners, same = np.arange(count, dtype=np.int64), np.ones(count, np.int64)
+    head = (len(types) + 63) // 64 * 8
     fields = [
-        _Field(kind, column, *slot, 8, owners, number, in_array=False)
-        for kind, column, slot, (_, number) in zip(types, columns, slots, bits, strict=True)
+        _Field(kind, column, owners, same * (head + 8 * i), 8, same * i, in_array=False)
+        for i, (kind, column) in enumerate(zip(types, columns, strict=True))
     ]
-    return _laid_out(fixed, np.zeros(count, np.int64), fields)
+    return _laid_out(same * (head + 8 * len(types)), same * 0, fields)
 
 
-def _arrays(element: DataType, lists: Any) -> _Blobs:
-    """Lists without nulls as arrays."""
-    values, lengths = _elements(lists)
-    return _of_elements(element, values, lengths)
-
-
-def _of_elements(element: DataType, values: Any, lengths: Int64) -> _Blobs:
+def _arrays(element: DataType, values: Any, lengths: Int64) -> _Blobs:
+    """Arrays of so many elements each."""
     owners = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
     numbers, width = ranges(lengths), element_width(element)
     heads = 8 + (lengths + 63) // 64 * 8
     fixed = heads + (lengths * width + 7) // 8 * 8
-    field = _Field(
-        element, values, owners, heads[owners] + numbers * width, width, owners, numbers, True
-    )
+    slots = heads[owners] + numbers * width
+    field = _Field(element, values, owners, slots, width, numbers, in_array=True)
     made = _laid_out(fixed, np.full(len(lengths), 8, np.int64), [field])
     _put(made.content, made.starts, lengths[:, None].view(np.uint8))
     return made
 
 
-def _elements(lists: Any) -> tuple[Any, Int64]:
-    """The elements of lists or the entries of maps, and how many each has."""
-    offsets = lists.offsets.to_numpy().astype(np.int64)
-    values = lists.values if pa.types.is_list(lists.type) else lists
-    return values, np.diff(offsets)
-
-
 def _maps(kind: MapType, maps: Any) -> _Blobs:
     offsets = maps.offsets.to_numpy().astype(np.int64)
-    first, lengths = int(offsets[0]) if len(offsets) else 0, np.diff(offsets)
-    total = int(lengths.sum())
-    keys = _of_elements(kind.key_type, maps.keys.slice(first, total), lengths)
-    values = _of_elements(kind.value_type, maps.items.slice(first, total), lengths)
+    lengths, total = np.diff(offsets), int(offsets[-1] - offsets[0])
+    keys = _arrays(kind.key_type, maps.keys.slice(offsets[0], total), lengths)
+    values = _arrays(kind.value_type, maps.items.slice(offsets[0], total), lengths)
     sizes = 8 + keys.sizes + values.sizes
     made = _Blobs(np.zeros(int(sizes.sum()), np.uint8), sizes)
     _put(made.content, made.starts, keys.sizes[:, None].view(np.uint8))
@@ -107,7 +92,6 @@ class _Field:
     owners: Int64
     slots: Int64
     width: int
-    bit_owners: Int64
     numbers: Int64
     in_array: bool
 
@@ -176,10 +160,11 @@ def _part(field: _Field) -> _Part:
             return _Part(valid, np.empty(0, np.uint8), blobs, room, placed)
         case StructType(fields=fields):
             present = values.filter(values.is_valid())
-            columns = [pc.struct_field(present, [i]) for i in range(len(fields))]
-            found = _structs([f.data_type for f in fields], columns, len(present))
+            found = _structs([f.data_type for f in fields], present.flatten(), len(present))
         case ArrayType(element_type=element):
-            found = _arrays(element, _compact(values))
+            lists = _compact(values)
+            lengths = np.diff(lists.offsets.to_numpy().astype(np.int64))
+            found = _arrays(element, lists.values, lengths)
         case MapType():
             found = _maps(kind, _compact(values))
         case _ if pa.types.is_string(values.type) or pa.types.is_binary(values.type):
@@ -197,13 +182,8 @@ def _compact(values: Any) -> Any:
 
 
 def _texts(values: Any) -> _Blobs:
-    offsets = np.frombuffer(values.buffers()[1] or b"", np.int32)[: len(values) + 1]
-    offsets = offsets[values.offset :].astype(np.int64)
-    if not len(values):
-        return _Blobs(np.empty(0, np.uint8), np.empty(0, np.int64))
-    data = values.buffers()[2]
-    content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    return _Blobs(content[offsets[0] : offsets[-1]], np.diff(offsets))
+    content, ends = bytes_of(values)
+    return _Blobs(content, np.diff(ends).astype(np.int64))
 
 
 def _fixed(field: _Field, values: Any, valid: Mask) -> Bytes:
@@ -229,19 +209,9 @@ def _fixed(field: _Field, values: Any, valid: Mask) -> Bytes:
 
 def _wide_decimals(values: Any, valid: Mask) -> _Blobs:
     """The bytes of decimals, most significant first, as few as keep the sign."""
-    sizes = np.zeros(len(values), np.int64)
-    present = _compact(values)
-    if not len(present):
-        return _Blobs(np.empty(0, np.uint8), sizes)
-    words = np.frombuffer(present.buffers()[1], np.uint8).reshape(-1, 16)[: len(present), ::-1]
-    sign = np.where(words[:, :1] > 127, 255, 0)
-    # A byte can go if it is the sign's and the next one has the same sign.
-    spare = (words[:, :-1] == sign) & ((words[:, 1:] > 127) == (sign > 127))
-    counts = 16 - np.cumprod(spare, axis=1).sum(axis=1)
-    rows = np.repeat(np.arange(len(present)), counts)
-    columns = np.repeat(16 - counts, counts) + ranges(counts)
-    sizes[valid] = counts
-    return _Blobs(words[rows, columns], sizes)
+    content, starts, lengths = java_bytes(values)
+    sizes = np.where(valid, lengths, 0)
+    return _Blobs(content[np.repeat(starts, sizes) + ranges(sizes)], sizes)
 
 
 def _put(content: Bytes, places: Int64, pieces: Bytes) -> None:
@@ -251,6 +221,3 @@ def _put(content: Bytes, places: Int64, pieces: Bytes) -> None:
 
 def _scatter(content: Bytes, places: Int64, blobs: _Blobs) -> None:
     content[np.repeat(places, blobs.sizes) + ranges(blobs.sizes)] = blobs.content
-
-
-__all__ = ["stored_type", "write_rows"]

@@ -29,16 +29,11 @@ from .operators import (
     state_rows,
     take_state,
 )
-from .stores import spark_table
+from .stores import COLUMNS, TIMES, spark_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_COLUMNS = {
-    "value": ("value",),
-    "list": ("list_element",),
-    "map": ("user_map_key", "user_map_value"),
-}
 _OF_TTL = ("value", "ttlExpirationMs")
 
 
@@ -61,15 +56,11 @@ def _variable_stores(
         return [table.column(i).combine_chunks() for i in range(table.num_columns)]
 
     for variable in kernel.variables:
-        key, *values = read({"stateVarName": variable.name}, *_COLUMNS[variable.kind])
-        yield variable.part, StoreRows(_fields(key), _values(variable, values), len(key))
+        key, *values = read({"stateVarName": variable.name}, *COLUMNS[variable.kind])
+        yield variable.part, StoreRows(key.flatten(), _values(variable, values), len(key))
     if TIMERS in kernel.layouts:
-        key, times = read({"readRegisteredTimers": "true"}, "expiration_timestamp_ms")
-        yield TIMERS, StoreRows(_fields(key), [times], len(key))
-
-
-def _fields(structs: Any) -> list[Any]:
-    return [pc.struct_field(structs, [i]) for i in range(structs.type.num_fields)]
+        key, times = read({"readRegisteredTimers": "true"}, TIMES)
+        yield TIMERS, StoreRows(key.flatten(), [times], len(key))
 
 
 def _values(variable: Variable, columns: list[Any]) -> list[Any]:

@@ -36,7 +36,6 @@ _OWN = (
     *("maxCachedFiles", "discardCachedInputRatio"),
 )
 _REFUSED = ("modifiedBefore", "modifiedAfter")
-# Reading the footer of one takes a millisecond: more of them are better read by tasks.
 
 
 class FileSource(Source):
@@ -276,10 +275,7 @@ class FileSource(Source):
                         f"directory of FileStreamSink: '{self.location}'.",
                         hint="Remove the option 'cleanSource'.",
                     )
-                return [
-                    FoundFile(path=entry.path, modified_ms=entry.modified_ms, size=entry.size)
-                    for entry in visible_files(Path(self.location))
-                ]
+                return visible_files(Path(self.location))
             if not os.path.exists(self.location):
                 raise path_not_found(self.location)
         return list_files(

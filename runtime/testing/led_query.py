@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import shutil
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +23,7 @@ from ..comparison import unmatched
 from ..engines.opening import open_session
 from ..given import check_names, source_of
 from ..inspection.stored import StoredStates
-from ..progress import timestamp_text
+from ..progress import clock_ms, timestamp_text
 from ..query import StreamingQuery
 from ..rows import read_rows
 from ..scenario_run import SCENARIO_CONF, CaughtRows, place_in_memory
@@ -248,7 +247,7 @@ class LedQuery:
         return int((moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) / dt.timedelta(milliseconds=1))
 
     def _now_ms(self) -> int:
-        return time.time_ns() // 1_000_000 if self._clock_ms is None else self._clock_ms
+        return clock_ms() if self._clock_ms is None else self._clock_ms
 
     @property
     def _zone(self) -> dt.tzinfo:

@@ -1,7 +1,7 @@
 """Aggregates of how often each value occurs: percentiles, median, mode; and ordered lists.
 
 Their state is what Spark's is: each value with its count (Spark keeps a hash map), or the values in
-a list. A kernel makes the results of it (`runtime/kernels/percentiles.py`).
+a list. A kernel makes the results of it (`runtime/kernels/aggregates/percentiles.py`).
 """
 
 from __future__ import annotations

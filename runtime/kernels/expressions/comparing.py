@@ -12,33 +12,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .. import ordering
+from ..columns import ordering
+from .programs.operation_facts import FLOATS
 from .programs.program import Step
-from .values.vectors import Value, has_nulls, made, numbers, repeated, row_count, truths
-
-_FLOATS = ("float", "double")
-
-
-def compare(step: Step, left: Value, right: Value) -> Any:
-    """`=`, `<`, `<=`, `>`, `>=`."""
-    kind = step.kinds[0]
-    match step.name:
-        case "=":
-            return equal(left, right, kind)
-        case "<":
-            return less(left, right, kind)
-        case ">":
-            return less(right, left, kind)
-        case "<=":
-            return _at_most(left, right, kind)
-        case _:
-            return _at_most(right, left, kind)
+from .values.vectors import (
+    Value,
+    has_nulls,
+    made,
+    numbers,
+    of_one_length,
+    repeated,
+    row_count,
+    truths,
+)
 
 
 def equal(left: Value, right: Value, kind: object) -> Any:
     """`left = right`; null where a side is null."""
     found = pc.equal(left, right)
-    if kind in _FLOATS and _has_nan(left) and _has_nan(right):
+    if kind in FLOATS and _has_nan(left) and _has_nan(right):
         found = pc.or_(found, pc.and_(pc.is_nan(left), pc.is_nan(right)))
     return found
 
@@ -46,21 +38,21 @@ def equal(left: Value, right: Value, kind: object) -> Any:
 def less(left: Value, right: Value, kind: object) -> Any:
     """`left < right`; null where a side is null, or, of nested values, null is the least."""
     if isinstance(kind, tuple):
-        count = row_count(left, right)
-        return pa.array(ordering.compare(repeated(left, count), repeated(right, count)) < 0)
+        return pa.array(ordering.compare(*of_one_length(left, right)) < 0)
     if kind == "boolean":
         left, right = left.cast(pa.int8()), right.cast(pa.int8())
     found = pc.less(left, right)
-    if kind in _FLOATS and _has_nan(right):
+    if kind in FLOATS and _has_nan(right):
         found = pc.or_(found, pc.and_(pc.invert(pc.is_nan(left)), pc.is_nan(right)))
     return found
 
 
-def _at_most(left: Value, right: Value, kind: object) -> Any:
+def at_most(left: Value, right: Value, kind: object) -> Any:
+    """`left <= right`; null where a side is null."""
     if kind == "boolean":
         left, right = left.cast(pa.int8()), right.cast(pa.int8())
     found = pc.less_equal(left, right)
-    if kind in _FLOATS and _has_nan(right):
+    if kind in FLOATS and _has_nan(right):
         found = pc.or_(found, pc.and_(pc.is_nan(right), pc.is_valid(left)))
         found = pc.if_else(pc.is_valid(left), found, pa.scalar(None, pa.bool_()))
     return found
@@ -79,31 +71,16 @@ def same(step: Step, left: Value, right: Value) -> Any:
     return pc.coalesce(found, both)
 
 
-def is_null(step: Step, value: Any) -> Any:
-    """`IS NULL`."""
-    return pc.is_null(value)
-
-
-def is_not_null(step: Step, value: Any) -> Any:
-    """`IS NOT NULL`."""
-    return pc.is_valid(value)
-
-
 def is_nan(step: Step, value: Any) -> Any:
     """`isnan`: false for null."""
     return truths(pc.is_nan(value))
-
-
-def inverse(step: Step, value: Any) -> Any:
-    """`NOT`."""
-    return pc.invert(value)
 
 
 def is_in(step: Step, value: Value, *items: Value) -> Any:
     """`value IN (items)`: null where nothing is equal and the value or an item is null."""
     kind = step.kinds[0]
     constants = [item for item in items if isinstance(item, pa.Scalar)]
-    if len(constants) == len(items) and kind not in _FLOATS:
+    if len(constants) == len(items) and kind not in FLOATS:
         wanted = [item for item in items if item.is_valid]
         values = pa.array([item.as_py() for item in wanted], value.type)
         found = pc.is_in(value, value_set=values)

@@ -179,16 +179,27 @@ class _Rows:
                 return constant(step)
             case "and" | "or":
                 return self._logic(step)
-            case "if":
-                return self._case(step, step.inputs)
-            case "case":
+            case "if" | "case":
                 return self._case(step, step.inputs)
             case "coalesce":
                 return self._first(step)
         if step.options and isinstance(step.options[0], Program):
             return self._with_lambdas(step)
+        if self._has_null_constant(step):
+            return pa.nulls(self.count, plain_type(step.kind))
         given = None if step.raises else self._of_words(place, step)
         return OPERATIONS[step.name](step, *self._inputs(step)) if given is None else given
+
+    def _has_null_constant(self, step: Step) -> bool:
+        """Whether an argument that has to be a constant is null: then the result is."""
+        known = KNOWN.get(step.name)
+        if known is None or known.eager or known.raises == "always":
+            return False
+        return any(
+            self._steps[place].options == (None,) and _is_constant(known, i)
+            for i, place in enumerate(step.inputs)
+            if self._steps[place].name == "literal"
+        )
 
     def _of_words(self, place: int, step: Step) -> Value | None:
         """What a step gives, computed once for each word of the only column that it takes."""

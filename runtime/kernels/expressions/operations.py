@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow.compute as pc
+
 from . import comparing
 from .conversions import json_writing
 from .conversions.casts import cast
@@ -13,12 +15,27 @@ from .numbers import arithmetic, logarithms, rounding
 from .texts import encodings, matching, printing, texts
 from .times import composing, formats, time_differences, times
 
+
+def _by_arrow(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a function of Arrow's gives of the same columns."""
+    return lambda step, *columns: function(*columns)
+
+
+def _with_text(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same of one that takes a column and a text of Python's."""
+    return lambda step, column, text: function(column, text.as_py())
+
+
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    "not": comparing.inverse,
-    "isnull": comparing.is_null,
-    "isnotnull": comparing.is_not_null,
+    "not": _by_arrow(pc.invert),
+    "isnull": _by_arrow(pc.is_null),
+    "isnotnull": _by_arrow(pc.is_valid),
     "isnan": comparing.is_nan,
-    **dict.fromkeys(("=", "<", "<=", ">", ">="), comparing.compare),
+    "=": lambda step, left, right: comparing.equal(left, right, step.kinds[0]),
+    "<": lambda step, left, right: comparing.less(left, right, step.kinds[0]),
+    ">": lambda step, left, right: comparing.less(right, left, step.kinds[0]),
+    "<=": lambda step, left, right: comparing.at_most(left, right, step.kinds[0]),
+    ">=": lambda step, left, right: comparing.at_most(right, left, step.kinds[0]),
     "<=>": comparing.same,
     **dict.fromkeys(("in", "inset"), comparing.is_in),
     **dict.fromkeys(("greatest", "least"), comparing.extreme),
@@ -37,10 +54,11 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "div": arithmetic.integral_divide,
     **dict.fromkeys(("%", "mod"), arithmetic.remainder),
     "pmod": arithmetic.positive_remainder,
-    "negative": arithmetic.negative,
-    "abs": arithmetic.absolute,
-    **dict.fromkeys(("&", "|", "^"), arithmetic.bits),
-    "~": arithmetic.inverted,
+    **dict.fromkeys(("negative", "abs"), arithmetic.signed),
+    "&": _by_arrow(pc.bit_wise_and),
+    "|": _by_arrow(pc.bit_wise_or),
+    "^": _by_arrow(pc.bit_wise_xor),
+    "~": _by_arrow(pc.bit_wise_not),
     **dict.fromkeys(
         ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned"), arithmetic.shift
     ),
@@ -59,13 +77,15 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("upper", "lower"), texts.cased),
     "length": texts.length,
     **dict.fromkeys(("octet_length", "bit_length"), texts.octets),
-    "reverse": texts.reverse,
+    "reverse": _by_arrow(pc.utf8_reverse),
     "concat": arrays.concat,
     "concat_ws": texts.concat_ws,
     "substring": texts.substring,
     "overlay": texts.overlaid,
     **dict.fromkeys(("trim", "ltrim", "rtrim"), texts.trimmed),
-    **dict.fromkeys(("contains", "startswith", "endswith"), texts.contains),
+    "contains": _with_text(pc.match_substring),
+    "startswith": _with_text(pc.starts_with),
+    "endswith": _with_text(pc.ends_with),
     "like": texts.like,
     **dict.fromkeys(("rlike", "regexp", "regexp_like"), matching.matches),
     "split": matching.divided,
@@ -75,8 +95,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "initcap": texts.words_capitalized,
     "replace": texts.replaced,
     "instr": texts.position,
-    "locate": texts.located,
-    "repeat": texts.repeated_text,
+    "locate": lambda step, part, text, _: texts.position(step, text, part),  # from the first letter
+    "repeat": lambda _, text, times: pc.binary_repeat(text, max(times.as_py(), 0)),
     **dict.fromkeys(("lpad", "rpad"), texts.padded),
     **dict.fromkeys(("format_string", "printf"), printing.printed),
     "format_number": printing.number_text,

@@ -16,9 +16,9 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from ..errors import KernelError, not_exact
-from ..json_errors import Uncertain
-from ..json_filters import PushedFilter
-from ..json_malformed import malformed
+from ..json.errors import Uncertain
+from ..json.filters import PushedFilter
+from ..json.malformed import malformed
 from .csv_lines import CsvBlock
 from .csv_options import CsvOptions, csv_options
 from .csv_tokens import BLANKS, Tokenizer, Tokens

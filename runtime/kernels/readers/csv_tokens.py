@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ..json_errors import Uncertain
+from ..json.errors import Uncertain
 from .csv_options import CsvOptions
 
 Tokens = list[str | None]

@@ -19,9 +19,9 @@ from ..expressions.programs.program import Step
 from ..expressions.values.dates import read_date
 from ..expressions.values.vectors import numbers
 from ..expressions.values.zones import DAY, zone_of
-from ..json_errors import BadValue, Uncertain
-from ..json_times import read_timestamp, timestamps
-from ..json_values import nearest_float, read_decimal
+from ..json.errors import BadValue, Uncertain
+from ..json.times import read_timestamp, timestamps
+from ..json.values import nearest_float, read_decimal
 from .csv_options import CsvOptions
 from .csv_tokens import BLANKS
 from .time_patterns import reader_of

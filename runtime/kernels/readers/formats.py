@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from ....planner.model.schemas.types import StructType
-from .. import json_support
+from ..json.filters import PushedFilter
+from ..json.support import unsupported as unsupported_json
 from ..json_files import read_json
-from ..json_filters import PushedFilter
 from . import csv_options, orc_files
 from .csv_files import read_csv
 from .line_files import WHOLE, FilePart, parts_of
@@ -77,7 +77,7 @@ def _orc(scan: FileScan) -> Iterator[Any]:
 
 
 FILE_READERS: Mapping[str, FileReader] = {
-    "json": FileReader(json_support.unsupported, _json, alone=False, parts=parts_of),
+    "json": FileReader(unsupported_json, _json, alone=False, parts=parts_of),
     "csv": FileReader(csv_options.unsupported, _csv),
     "orc": FileReader(orc_files.unsupported, _orc),
 }

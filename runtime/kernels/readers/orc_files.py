@@ -35,7 +35,7 @@ from ....planner.model.schemas.types import (
     TimestampType,
 )
 from ..errors import failed_read, not_exact
-from ..json_errors import Uncertain
+from ..json.errors import Uncertain
 from .line_files import BATCH
 
 _TYPES = (

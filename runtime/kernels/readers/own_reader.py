@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..expressions.evaluator import Evaluator
-from ..json_filters import PushedFilter
+from ..json.filters import PushedFilter
 from ..parquet_files import ScanFile
 from ..row_order import in_chunks
 from .formats import FILE_READERS, FileScan

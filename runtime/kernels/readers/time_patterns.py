@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 
 from ..expressions.values.dates import read_date
-from ..json_errors import BadValue, Uncertain
+from ..json.errors import BadValue, Uncertain
 
 Read = Callable[[str], tuple[int, int | None]]
 """Gives the microseconds of the local time since 1970, and the offset in seconds if there is one.

@@ -7,7 +7,7 @@
 The place of a row is Spark's `hash` of its keys, from which its store follows; the hash is
 `xxhash64`, by which state is sorted. Where a kernel asks which partition a row was read in, that
 number travels in the lower half of the place. Elsewhere our own hashing does it
-(`kernels/hashing.py`). Runs after the exchanges have their place. Idempotent.
+(`kernels/hashes/rows.py`). Runs after the exchanges have their place. Idempotent.
 """
 
 from __future__ import annotations

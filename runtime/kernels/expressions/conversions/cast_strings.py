@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.distinct import each
 from ...errors import KernelError, not_exact
 from ..programs.program import Step, decimal_of
-from ..texts.texts import each
 from ..values import messages
 from ..values.dates import SPACES, days_of, read_date, shown_date
 from ..values.java_numbers import shown_floats
@@ -113,7 +113,7 @@ def rounding(step: Step) -> Callable[[Decimal], Decimal | None]:
         if abs(found) < limit:
             return found
         if step.mode == "ANSI":
-            raise messages.does_not_fit_decimal(step, number, step.kind)
+            raise messages.does_not_fit_decimal(step, number)
         return None
 
     return rounded
@@ -208,17 +208,15 @@ def shown_days(days: Any) -> Any:
 
 
 def _each(step: Step, value: Any, reader: Callable[[str], Any]) -> Any:
-    coded = value.dictionary_encode()
-    results: list[Any] = []
-    for text in coded.dictionary.to_pylist():
+    def read(text: str) -> Any:
         try:
-            results.append(None if text is None else reader(text))
+            return reader(text)
         except ValueError:
             if step.mode == "ANSI":
                 raise messages.cast_invalid(step, text) from None
-            results.append(None)
-    kind = plain_type(step.kind)
-    return pa.array(results, kind).take(coded.indices)
+            return None
+
+    return each(value, read, plain_type(step.kind))
 
 
 def _reader(kind: str, step: Step) -> Callable[[str], Any]:

@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...lists import elements_of
+from ...columns.distinct import each
+from ...columns.lists import elements_of
 from ..programs.program import Kind, Step, decimal_of
 from ..values import messages
-from ..values.java_numbers import java_double
+from ..values.java_numbers import java_double, wrapped
 from ..values.lists_and_maps import lists, maps
 from ..values.saturation import saturated
 from ..values.vectors import (
@@ -79,7 +80,7 @@ def _nested(step: Step, value: Any) -> Any:
     steps = [replace(step, kinds=(one,), kind=other) for one, other in pairs]
     if target[0] == "struct":
         fields = list(plain_type(target))
-        parts = [cast(s, pc.struct_field(value, [i])) for i, s in enumerate(steps)]
+        parts = list(map(cast, steps, value.flatten()))
         nulls = value.is_null() if value.null_count else None
         return pa.StructArray.from_arrays(parts, fields=fields, mask=nulls)
     items, lengths = elements_of(value)
@@ -96,8 +97,8 @@ def _nested_text(step: Step, value: Any, kind: Kind) -> Any:
     family, _, kinds = kind
     if family == "struct":
         parts = [
-            _nested_text(step, pc.struct_field(value, [i]), part).fill_null("null")
-            for i, part in enumerate(kinds)
+            _nested_text(step, own, part).fill_null("null")
+            for own, part in zip(value.flatten(), kinds, strict=True)
         ]
         inner = pc.binary_join_element_wise(*parts, ", ")
     else:
@@ -106,8 +107,8 @@ def _nested_text(step: Step, value: Any, kind: Kind) -> Any:
             _nested_text(step, column, part).fill_null("null")
             for column, part in zip(columns, kinds, strict=True)
         ]
-        each = pc.binary_join_element_wise(*texts, " -> ")
-        inner = pc.binary_join(pa.ListArray.from_arrays(value.offsets, each), ", ")
+        entries = pc.binary_join_element_wise(*texts, " -> ")
+        inner = pc.binary_join(pa.ListArray.from_arrays(value.offsets, entries), ", ")
     begin, end = "[]" if family == "array" else "{}"
     return nulled(pc.binary_join_element_wise(begin, inner, end, ""), value)
 
@@ -161,7 +162,7 @@ def _to_decimal(step: Step, value: Any) -> Any:
     if bad.any():
         if step.mode == "ANSI":
             number = first_where(value, bad)
-            raise messages.does_not_fit_decimal(step, Decimal(number), step.kind)
+            raise messages.does_not_fit_decimal(step, Decimal(number))
         value = null_where(value, bad)
     return (
         value.cast(pa.int64()).cast(pa.decimal128(19, 0)).cast(wanted, safe=False)
@@ -181,7 +182,7 @@ def _float_to_decimal(step: Step, value: Any) -> Any:
         mantissa, mark, exponent = java_double(number).partition("E")
         return rounded(Decimal(mantissa.removesuffix(".0" if mark else "") + mark + exponent))
 
-    return _rows(value.cast(pa.float64()), plain_type(step.kind), found)
+    return each(value.cast(pa.float64()), found, plain_type(step.kind))
 
 
 def _from_decimal(step: Step, value: Any) -> Any:
@@ -194,7 +195,7 @@ def _from_decimal(step: Step, value: Any) -> Any:
     if target == "double":
         if precision <= 15:  # two exact doubles: their quotient is rounded once
             return made(unscaled_words(value) / 10.0**scale, value)
-        return _rows(value, plain_type(target), float)
+        return each(value, float, plain_type(target))
     kind = _WHOLE[str(target)]
     limits = np.iinfo(kind)
     whole = pc.round(value, ndigits=0, round_mode="towards_zero")
@@ -205,17 +206,11 @@ def _from_decimal(step: Step, value: Any) -> Any:
         return result if step.mode == "LEGACY" else _checked(step, value, result, bad)
     items = [None if item is None else int(item) for item in whole.to_pylist()]
     if step.mode == "LEGACY":  # the lowest bits
-        low = [None if item is None else _lowest(item, limits.bits) for item in items]
+        low = [None if item is None else wrapped(item, limits.bits) for item in items]
         return pa.array(low, plain_type(target))
     bad = np.array([item is not None and not limits.min <= item <= limits.max for item in items])
     fitting = [None if wrong else item for item, wrong in zip(items, bad, strict=True)]
     return _checked(step, value, pa.array(fitting, plain_type(target)), bad)
-
-
-def _lowest(number: int, bits: int) -> int:
-    """The lowest bits of a whole number, as a signed one."""
-    half = 1 << bits - 1
-    return (number + half) % (2 * half) - half
 
 
 def _decimal_to_decimal(step: Step, value: Any) -> Any:
@@ -225,14 +220,7 @@ def _decimal_to_decimal(step: Step, value: Any) -> Any:
     wanted = plain_type(step.kind)
     if scale >= source_scale and precision - scale >= source_precision - source_scale:
         return value.cast(wanted)
-    return _rows(value, wanted, rounding(step))
-
-
-def _rows(value: Any, kind: Any, function: Any) -> Any:
-    """What a function makes of each value that is not null; each distinct value once."""
-    coded = value.dictionary_encode()
-    made_of = [None if item is None else function(item) for item in coded.dictionary.to_pylist()]
-    return pa.array(made_of, kind).take(coded.indices)
+    return each(value, rounding(step), wanted)
 
 
 # ---------------------------------------------------------------------------------------- times

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.distinct import each
 from ..programs.program import Step
-from ..texts.texts import each
 from ..times.formats import shown_in
 from ..values.java_numbers import shown_floats
-from ..values.vectors import Value, repeated, shown
+from ..values.vectors import Value, of_one_length, shown
 from ..values.zones import zone_of
 from .cast_strings import shown_days
 
@@ -24,10 +24,7 @@ _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSS"
 
 def to_json(step: Step, *values: Value) -> Any:
     """`to_json`: of a struct made of the values, or of one value."""
-    count = next(len(value) for value in values if not isinstance(value, pa.Scalar))
-    columns = [
-        shown(repeated(value, count), kind) for value, kind in zip(values, step.kinds, strict=True)
-    ]
+    columns = list(map(shown, of_one_length(*values), step.kinds))
     (names,) = step.options
     if names is None:
         return _written(columns[0], step.zone)

@@ -9,13 +9,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...lists import elements_of
-from ...ordering import codes, list_parts, ranks, valid
+from ...columns.lists import elements_of, places_of, rows_of
+from ...columns.ordering import codes, list_parts, ranks, valid
+from ...errors import KernelError
 from ..programs.program import Step
 from ..texts import texts
 from ..values import messages
-from ..values.lists_and_maps import lists, rows_of, side_by_side
-from ..values.vectors import Value, made, nulled, numbers, plain_type, repeated, row_count
+from ..values.lists_and_maps import lists, side_by_side
+from ..values.vectors import Value, made, nulled, numbers, of_one_length, plain_type
 
 Positions = npt.NDArray[np.int64]
 
@@ -33,15 +34,13 @@ def size(step: Step, values: Any) -> Any:
 
 def item(step: Step, array: Value, index: Value) -> Any:
     """`array[index]`, from 0, in 32 bits of it: null, or an error, beyond the end."""
-    count = row_count(array, index)
-    array, index = repeated(array, count), repeated(index, count)
+    array, index = of_one_length(array, index)
     items, starts, lengths = list_parts(array)
     places = numbers(index).astype(np.int32).astype(np.int64)
     given = valid(array) & valid(index)
     there = given & (places >= 0) & (places < lengths)
     if step.mode == "ANSI" and (given & ~there).any():
-        row = int(np.argmax(given & ~there))
-        raise messages.array_index(step, int(places[row]), int(lengths[row]))
+        raise _beyond(step, "INVALID_ARRAY_INDEX", given & ~there, places, lengths)
     return items.take(pa.array(np.where(there, starts + places, 0), mask=~there))
 
 
@@ -49,24 +48,28 @@ def element(step: Step, values: Value, key: Value) -> Any:
     """`element_at(array, index)`, from 1 or from the end, and `element_at(map, key)`."""
     if step.kinds[0][0] == "map":
         return map_value(step, values, key)
-    count = row_count(values, key)
-    array, index = repeated(values, count), repeated(key, count)
+    array, index = of_one_length(values, key)
     items, starts, lengths = list_parts(array)
     places, given = numbers(index).astype(np.int64), valid(array) & valid(index)
     there = given & (places != 0) & (np.abs(places) <= lengths)
     if (given & (places == 0)).any():
-        raise messages.index_of_zero(step)
+        raise messages.error(step, "INVALID_INDEX_OF_ZERO")
     if step.mode == "ANSI" and (given & ~there).any():
-        row = int(np.argmax(given & ~there))
-        raise messages.element_index(step, int(places[row]), int(lengths[row]))
+        condition = "INVALID_ARRAY_INDEX_IN_ELEMENT_AT"
+        raise _beyond(step, condition, given & ~there, places, lengths)
     where = np.where(places > 0, starts + places - 1, starts + lengths + places)
     return items.take(pa.array(np.where(there, where, 0), mask=~there))
 
 
+def _beyond(step: Step, condition: str, bad: Any, places: Any, lengths: Positions) -> KernelError:
+    """The error for the first index beyond the end of its array."""
+    row = int(np.argmax(bad))
+    return messages.error(step, condition, indexValue=int(places[row]), arraySize=int(lengths[row]))
+
+
 def map_value(step: Step, entries: Value, key: Value) -> Any:
     """`map[key]`: null where the map has no such key."""
-    count = row_count(entries, key)
-    entries, key = repeated(entries, count), repeated(key, count)
+    entries, key = of_one_length(entries, key)
     parts, starts, lengths = list_parts(entries)
     found = _first(entries, key, parts.field(0), starts, lengths)
     return parts.field(1).take(pa.array(np.where(found < 0, 0, starts + found), mask=found < 0))
@@ -79,7 +82,7 @@ def contains(step: Step, array: Value, value: Value) -> Any:
     """`array_contains`: null where it is not found and an element is null."""
     array, value, found = _searched(array, value)
     items, lengths = elements_of(array)
-    nulls = _counts(items.is_null(), lengths) > 0
+    nulls = _counts(~valid(items), lengths) > 0
     return nulled(pa.array(found >= 0, mask=nulls & (found < 0)), array, value)
 
 
@@ -91,8 +94,7 @@ def position(step: Step, array: Value, value: Value) -> Any:
 
 def removed(step: Step, array: Value, value: Value) -> Any:
     """`array_remove`: the elements that are not equal to a value; nulls stay."""
-    count = row_count(array, value)
-    array, value = repeated(array, count), repeated(value, count)
+    array, value = of_one_length(array, value)
     items, lengths = elements_of(array)
     stay = ~(_equal(items, value, rows_of(lengths)) & valid(items))
     return nulled(_kept(step, array, items, lengths, stay), value)
@@ -100,8 +102,7 @@ def removed(step: Step, array: Value, value: Value) -> Any:
 
 def _searched(array: Value, value: Value) -> tuple[Any, Any, Positions]:
     """Where in its row's array a value stands first, from 0; -1: nowhere."""
-    count = row_count(array, value)
-    array, value = repeated(array, count), repeated(value, count)
+    array, value = of_one_length(array, value)
     items, starts, lengths = list_parts(array)
     return array, value, _first(array, value, items, starts, lengths)
 
@@ -111,7 +112,7 @@ def _first(
 ) -> Positions:
     lengths = np.where(valid(owners) & valid(wanted), lengths, 0)
     rows = rows_of(lengths)
-    places = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    places = places_of(lengths)
     own = items.take(pa.array(starts[rows] + places))
     hits = np.flatnonzero(_equal(own, wanted, rows) & valid(own))
     found = np.full(len(lengths), -1)
@@ -143,8 +144,8 @@ def extreme(step: Step, array: Any) -> Any:
 
 def overlap(step: Step, left: Any, right: Any) -> Any:
     """`arrays_overlap`: null where nothing is in both, neither is empty, and one holds a null."""
-    count = row_count(left, right)
-    sides = [elements_of(repeated(side, count)) for side in (left, right)]
+    sides = [elements_of(side) for side in of_one_length(left, right)]
+    count = len(sides[0][1])
     rows = [rows_of(lengths) for _, lengths in sides]
     words = codes(pa.concat_arrays([items for items, _ in sides])).astype(np.int64)
     known = np.concatenate([valid(items) for items, _ in sides])
@@ -180,12 +181,11 @@ def repeated_value(step: Step, value: Any, times: Value) -> Any:
 
 def inserted(step: Step, array: Value, place: Value, value: Value) -> Any:
     """`array_insert(array, place, value)`: from 1 or from the end, behind nulls if need be."""
-    count = row_count(array, place, value)
-    array, place, value = (repeated(part, count) for part in (array, place, value))
+    array, place, value = of_one_length(array, place, value)
     given = valid(array) & valid(place)
     places = np.where(given, numbers(place).astype(np.int64), 1)
     if (places == 0).any():
-        raise messages.index_of_zero(step)
+        raise messages.error(step, "INVALID_INDEX_OF_ZERO")
     items, starts, lengths = list_parts(array)
     lengths = np.where(given, lengths, 0)
     # How many nulls come in front, and where the value is then.
@@ -193,7 +193,7 @@ def inserted(step: Step, array: Value, place: Value, value: Value) -> Any:
     target = np.where(places > 0, places - 1, np.maximum(lengths + places + 1, 0))
     sizes = np.where(given, np.maximum(lengths + front, target) + 1, 0)
     rows = rows_of(sizes)
-    columns = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    columns = places_of(sizes)
     is_new = columns == target[rows]
     old = columns - (columns > target[rows]) - np.where(columns > target[rows], front[rows], 0)
     there = ~is_new & (old >= 0) & (old < lengths[rows])
@@ -210,7 +210,7 @@ def flat(step: Step, array: Any) -> Any:
     ends = np.concatenate([[0], np.cumsum(sizes)])
     bounds = np.concatenate([[0], np.cumsum(lengths)])
     found = lists(step.kind, items, np.diff(ends[bounds]), array)
-    nulls = _counts(inner.is_null(), lengths) > 0
+    nulls = _counts(~valid(inner), lengths) > 0
     return pc.if_else(pa.array(~nulls), found, pa.scalar(None, found.type))
 
 
@@ -218,16 +218,13 @@ def concat(step: Step, *arrays: Any) -> Any:
     """`concat` of arrays, or of strings: null where one is."""
     if step.kind == "string":
         return texts.concat(step, *arrays)
-    arrays = tuple(repeated(array, row_count(*arrays)) for array in arrays)
-    items, sizes = side_by_side(arrays)
-    return lists(step.kind, items, sizes, *arrays)
+    columns = of_one_length(*arrays)
+    items, sizes = side_by_side(columns)
+    return lists(step.kind, items, sizes, *columns)
 
 
 def joined(step: Step, array: Any, separator: Value, instead: Value | None = None) -> Any:
     """`array_join(array, separator, instead of null)` with constants; else nulls are left out."""
-    between = separator.as_py()
-    if between is None or (instead is not None and not instead.is_valid):
-        return pa.nulls(len(array), pa.string())
     items, lengths = elements_of(array)
     if instead is not None:
         items = items.fill_null(instead.as_py())
@@ -235,18 +232,17 @@ def joined(step: Step, array: Any, separator: Value, instead: Value | None = Non
     words = lists(
         ("array", ("element",), ("string",)),
         items.filter(pa.array(known)),
-        np.bincount(rows_of(lengths)[known], minlength=len(lengths)),
+        _counts(known, lengths),
     )
-    return nulled(pc.binary_join(words, between), array)
+    return nulled(pc.binary_join(words, separator.as_py()), array)
 
 
 def _kept(step: Step, array: Any, items: Any, lengths: Positions, stay: Any) -> Any:
     """An array of the elements that stay."""
-    counts = np.bincount(rows_of(lengths)[stay], minlength=len(lengths))
+    counts = _counts(stay, lengths)
     return lists(step.kind, items.filter(pa.array(stay)), counts, array)
 
 
-def _counts(flags: Any, lengths: Positions) -> Positions:
-    """How many elements of each row have a flag."""
-    chosen = np.asarray(flags.to_numpy(zero_copy_only=False), np.bool_)
+def _counts(chosen: Any, lengths: Positions) -> Positions:
+    """How many elements of each row are chosen by a mask."""
     return np.bincount(rows_of(lengths)[chosen], minlength=len(lengths))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,36 +10,38 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.distinct import each
+from ...columns.lists import lists_of, rows_of
+from ...columns.ordering import codes, list_parts, spread, valid
 from ...errors import not_exact
-from ...lists import lists_of
-from ...ordering import codes, list_parts, spread, valid
 from ..programs.program import Step
-from ..texts.texts import each
 from ..values import messages
 from ..values.lists_and_maps import lists, maps
-from ..values.vectors import Value, nulled, numbers, plain_type, repeated, row_count
+from ..values.vectors import Value, nulled, numbers, of_one_length, plain_type
 
 
 def map_of(step: Step, *parts: Value) -> Any:
     """`map(key, value, ...)` of constant keys, each another one."""
-    count = row_count(*parts)
     kind, size = plain_type(step.kind), len(parts) // 2
+    items, count = _in_turns(parts[1::2], kind.item_type)
     keys = pa.array([key.as_py() for key in parts[::2]], kind.key_type)
-    rows = np.arange(count * size)
-    items = pa.concat_arrays([repeated(v, count).cast(kind.item_type) for v in parts[1::2]])
-    # The columns stand one behind the other; a row has a value of each.
-    items = items.take(pa.array(rows % size * count + rows // size))
-    offsets = pa.array(np.arange(count + 1) * size, pa.int32())
-    return pa.MapArray.from_arrays(offsets, keys.take(pa.array(rows % size)), items, type=kind)
+    keys = keys.take(pa.array(np.tile(np.arange(size), count)))
+    return maps(step.kind, keys, items, np.full(count, size))
 
 
 def array_of(step: Step, *parts: Value) -> Any:
     """`array(value, ...)`."""
-    count = row_count(*parts)
-    kind, size, rows = plain_type(step.kind), len(parts), np.arange(count * len(parts))
-    items = pa.concat_arrays([repeated(v, count).cast(kind.value_type) for v in parts])
-    items = items.take(pa.array(rows % size * count + rows // size))
-    return lists_of(items, np.full(count, size), kind)
+    kind = plain_type(step.kind)
+    items, count = _in_turns(parts, kind.value_type)
+    return lists_of(items, np.full(count, len(parts)), kind)
+
+
+def _in_turns(parts: Sequence[Value], kind: Any) -> tuple[Any, int]:
+    """The first value of each part, then the second of each, ...; and how many each has."""
+    columns = [column.cast(kind) for column in of_one_length(*parts)]
+    size, count = len(columns), len(columns[0])
+    places = np.arange(size * count).reshape(size, count).T.ravel()
+    return pa.concat_arrays(columns).take(pa.array(places)), count
 
 
 def map_of_arrays(step: Step, keys: Value, items: Value) -> Any:
@@ -48,8 +51,7 @@ def map_of_arrays(step: Step, keys: Value, items: Value) -> Any:
         KernelError: a key is null; two arrays differ in length, or a key stands twice
             (`STATEPLAN_NOT_EXACT`): a setting says what Spark does then.
     """
-    count = row_count(keys, items)
-    keys, items = repeated(keys, count), repeated(items, count)
+    keys, items = of_one_length(keys, items)
     names, starts, lengths = list_parts(keys)
     values, item_starts, item_lengths = list_parts(items)
     known = valid(keys) & valid(items)
@@ -57,7 +59,7 @@ def map_of_arrays(step: Step, keys: Value, items: Value) -> Any:
     if (lengths != np.where(known, item_lengths, 0)).any():
         raise not_exact("A map is made of arrays of different lengths: there Spark fails.")
     names = names.take(pa.array(spread(starts, lengths)))
-    names = checked_keys(step, names, np.repeat(np.arange(count), lengths))
+    names = checked_keys(step, names, rows_of(lengths))
     values = values.take(pa.array(spread(item_starts, lengths)))
     return maps(step.kind, names, values, lengths, keys, items)
 
@@ -69,7 +71,7 @@ def checked_keys(step: Step, keys: Any, rows: npt.NDArray[np.int64]) -> Any:
         KernelError: a key is null, or stands twice (`STATEPLAN_NOT_EXACT`).
     """
     if keys.null_count:
-        raise messages.null_key(step)
+        raise messages.error(step, "NULL_MAP_KEY")
     words = codes(keys).astype(np.int64)
     if len(np.unique(rows * (len(words) + 1) + words)) < len(words):
         raise not_exact(
@@ -84,14 +86,20 @@ def part_of(step: Step, array: Value, start: Value, length: Value) -> Any:
     Raises:
         KernelError: the start is 0, or the length is negative.
     """
-    count = row_count(array, start, length)
-    array, start, length = (repeated(part, count) for part in (array, start, length))
+    array, start, length = of_one_length(array, start, length)
     given = valid(array) & valid(start) & valid(length)
     first, most = (numbers(part).astype(np.int64) for part in (start, length))
     if (given & (first == 0)).any():
-        raise messages.slice_start(step)
+        condition = "INVALID_PARAMETER_VALUE.START"
+        raise messages.error(step, condition, parameter="`start`", functionName="`slice`")
     if (given & (most < 0)).any():
-        raise messages.slice_length(step, int(most[np.argmax(given & (most < 0))]))
+        raise messages.error(
+            step,
+            "INVALID_PARAMETER_VALUE.LENGTH",
+            parameter="`length`",
+            functionName="`slice`",
+            length=int(most[np.argmax(given & (most < 0))]),
+        )
     values, starts, lengths = list_parts(array)
     begin = np.where(first > 0, first - 1, lengths + first)
     inside = given & (begin >= 0) & (begin < lengths)
@@ -103,8 +111,6 @@ def part_of(step: Step, array: Value, start: Value, length: Value) -> Any:
 def part_of_text(step: Step, text: Any, delimiter: Value, number: Value) -> Any:
     """`split_part(text, delimiter, number)` with constants; empty where there is no such part."""
     by, which = delimiter.as_py(), number.as_py()
-    if by is None or which is None:
-        return pa.nulls(len(text), pa.string())
     if not by:
         return text if which in (1, -1) else pc.if_else(text.is_valid(), "", text)
     values, starts, lengths = list_parts(pc.split_pattern(text, by))

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...lists import elements_of
-from ...ordering import codes, list_parts, spread, valid
+from ...columns.lists import elements_of, places_of, rows_of
+from ...columns.ordering import codes, flags, list_parts, spread, valid
 from ..programs.program import Program, Step
-from ..values.lists_and_maps import lists, maps, rows_of
+from ..values.lists_and_maps import lists, maps
 from ..values.vectors import truths
 from . import sorting
 from .collections import checked_keys
@@ -48,7 +48,7 @@ def filtered(step: Step, body: Lambda, array: Any) -> Any:
     items, lengths = elements_of(array)
     rows = rows_of(lengths)
     kept = truths(body(rows, items, _indexes(lengths)))
-    return lists(step.kind, items.filter(kept), _counts(rows[_set(kept)], lengths), array)
+    return lists(step.kind, items.filter(kept), _counts(rows[flags(kept)], lengths), array)
 
 
 def decided(step: Step, body: Lambda, array: Any) -> Any:
@@ -59,7 +59,7 @@ def decided(step: Step, body: Lambda, array: Any) -> Any:
 
     def ask(rows: Positions, values: Any) -> npt.NDArray[np.bool_]:
         found = body(rows, values)
-        hits: npt.NDArray[np.bool_] = _set(truths(found, null=not wanted)) == wanted
+        hits: npt.NDArray[np.bool_] = flags(truths(found, null=not wanted)) == wanted
         decides[rows[hits]] = True
         unknown[rows[~valid(found)]] = True
         return hits
@@ -135,7 +135,7 @@ def filtered_map(step: Step, body: Lambda, entries: Any) -> Any:
     keys, items, lengths = _entries(entries)
     rows = rows_of(lengths)
     kept = truths(body(rows, keys, items))
-    counts = _counts(rows[_set(kept)], lengths)
+    counts = _counts(rows[flags(kept)], lengths)
     return maps(step.kind, keys.filter(kept), items.filter(kept), counts, entries)
 
 
@@ -175,11 +175,7 @@ def zipped_maps(step: Step, body: Lambda, left: Any, right: Any) -> Any:
 
 def _indexes(lengths: Positions) -> Any:
     """The place of each element in its row, from 0."""
-    return pa.array(spread(np.zeros(len(lengths), np.int64), lengths).astype(np.int32))
-
-
-def _set(flags: Any) -> npt.NDArray[np.bool_]:
-    return np.asarray(flags.to_numpy(zero_copy_only=False), np.bool_)
+    return pa.array(places_of(lengths).astype(np.int32))
 
 
 def _counts(rows: Positions, lengths: Positions) -> Positions:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ...lists import elements_of
-from ...ordering import valid
+from ...columns.lists import elements_of, rows_of
+from ...columns.ordering import valid
 from ..programs.program import Step
-from ..values.lists_and_maps import lists, maps, rows_of, side_by_side
-from ..values.vectors import repeated, row_count
+from ..values.lists_and_maps import lists, maps, side_by_side
+from ..values.vectors import of_one_length
 from .collections import checked_keys
 
 
@@ -54,7 +54,7 @@ def concatenated(step: Step, *given: Any) -> Any:
     Raises:
         KernelError: a key stands twice (`STATEPLAN_NOT_EXACT`).
     """
-    given = tuple(repeated(one, row_count(*given)) for one in given)
-    found, sizes = side_by_side(given)
+    columns = of_one_length(*given)
+    found, sizes = side_by_side(columns)
     names = checked_keys(step, found.field(0), rows_of(sizes))
-    return maps(step.kind, names, found.field(1), sizes, *given)
+    return maps(step.kind, names, found.field(1), sizes, *columns)

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...columns.lists import elements_of, places_of, rows_of
+from ...columns.ordering import ranks, valid
 from ...errors import KernelError, not_exact
-from ...lists import elements_of
-from ...ordering import ranks, valid
 from ..programs.program import Step
 from ..values import messages
 from ..values.lists_and_maps import lists
@@ -46,7 +46,7 @@ def sorted_nulls_last(step: Step, array: Any) -> Any:
 
 def _sorted(step: Step, array: Any, places: Positions) -> Any:
     items, lengths = elements_of(array)
-    order = np.lexsort((places, np.repeat(np.arange(len(lengths)), lengths)))
+    order = np.lexsort((places, rows_of(lengths)))
     return lists(step.kind, items.take(pa.array(order)), lengths, array)
 
 
@@ -171,8 +171,7 @@ def _sort_all_pairs(
 ) -> None:
     """Sort some rows by how many elements lie below each, and write the new places."""
     squares = lengths**2
-    owner = np.repeat(np.arange(len(rows)), squares)
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(squares) - squares, squares)
+    owner, place = rows_of(squares), places_of(squares)
     one, other = starts[owner] + place // lengths[owner], starts[owner] + place % lengths[owner]
     found = np.zeros(len(owner), np.int64)
     pairs = np.flatnonzero(one != other)
@@ -183,11 +182,8 @@ def _sort_all_pairs(
     below = np.bincount(one, weights=found > 0, minlength=len(order)).astype(np.int64)
     if (np.sign(below[one] - below[other]) != found).any():
         raise _refused()
-    elements = np.repeat(starts, lengths) + (
-        np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    )
-    owners = np.repeat(np.arange(len(rows)), lengths)
-    order[elements] = elements[np.lexsort((below[elements], owners))]
+    elements = np.repeat(starts, lengths) + places_of(lengths)
+    order[elements] = elements[np.lexsort((below[elements], rows_of(lengths)))]
 
 
 def _refused() -> KernelError:

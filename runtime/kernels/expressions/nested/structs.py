@@ -8,31 +8,28 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...hashing import hashes_of, places_of
-from ...json_support import path_steps
-from ...json_texts import read_path, read_texts
-from ...lists import elements_of
+from ...columns.lists import elements_of
+from ...hashes.rows import hashes_of, places_of
+from ...json.support import path_steps
 from ..programs.program import Kind, Step, decimal_of
 from ..values.lists_and_maps import lists
 from ..values.vectors import (
     Value,
     made,
     numbers,
+    of_one_length,
     plain,
     plain_type,
-    repeated,
-    row_count,
     shown,
     shown_type,
     unscaled_words,
 )
+from .json_reading import read_path, read_texts
 
 
 def struct(step: Step, *values: Value) -> Any:
     """`named_struct`: the names are in the kind."""
-    count = row_count(*values)
-    fields = list(plain_type(step.kind))
-    return pa.StructArray.from_arrays([repeated(v, count) for v in values], fields=fields)
+    return pa.StructArray.from_arrays(of_one_length(*values), fields=list(plain_type(step.kind)))
 
 
 def field(step: Step, value: Any) -> Any:
@@ -57,13 +54,9 @@ def json_value(step: Step, text: Any, path: Value) -> Any:
 
 def hashed(step: Step, *values: Value) -> Any:
     """`hash` and `xxhash64`."""
-    count = row_count(*values)
-    columns = [
-        _hashable(repeated(value, count), kind)
-        for value, kind in zip(values, step.kinds, strict=True)
-    ]
-    found = (places_of if step.name == "hash" else hashes_of)(columns, count)
-    return made(found)
+    columns = list(map(_hashable, of_one_length(*values), step.kinds))
+    found = places_of if step.name == "hash" else hashes_of
+    return made(found(columns, len(columns[0])))
 
 
 def _hashable(value: Any, kind: Kind) -> Any:

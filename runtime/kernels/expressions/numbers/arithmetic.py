@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...errors import BYPASS
 from ..programs.accepting import keeps_digits
+from ..programs.operation_facts import FLOATS
 from ..programs.program import Step, decimal_of
 from ..values import messages
 from ..values.saturation import saturated
@@ -20,8 +22,8 @@ from ..values.vectors import (
     null_where,
     nulled,
     numbers,
+    of_one_length,
     plain_type,
-    repeated,
     row_count,
     unscaled_words,
 )
@@ -32,7 +34,6 @@ _SYMBOLS = {
     "-": (pc.subtract, pc.subtract_checked, "try_subtract"),
     "*": (pc.multiply, pc.multiply_checked, "try_multiply"),
 }
-_FLOATS = ("float", "double")
 
 
 def add_like(step: Step, left: Value, right: Value) -> Any:
@@ -42,7 +43,7 @@ def add_like(step: Step, left: Value, right: Value) -> Any:
         if keeps_digits(step.name, step.kinds):
             return plain(left, right).cast(plain_type(step.kind))
         return sum_or_product(step, left, right)
-    if step.mode == "LEGACY" or step.kind in _FLOATS:
+    if step.mode == "LEGACY" or step.kind in FLOATS:
         return plain(left, right)
     try:
         return checked(left, right)
@@ -73,7 +74,7 @@ def divide(step: Step, left: Value, right: Value) -> Any:
     """`/` of two doubles, or of two decimals."""
     if decimal_of(step.kind):
         return _decimal_quotient(step, left, right)
-    a, b, zero = _divided(step, left, right, messages.divide_by_zero)
+    a, b, zero = _divided(step, left, right, "DIVIDE_BY_ZERO")
     with np.errstate(all="ignore"):
         return null_where(made(a / b, left, right), zero)
 
@@ -82,11 +83,10 @@ def _decimal_quotient(step: Step, left: Value, right: Value) -> Any:
     """`/` of two decimals that fit in longs: long division, then rounded half up."""
     scale = (decimal_of(step.kind) or (0, 0))[1]
     (_, one), (digits, other) = (decimal_of(kind) or (0, 0) for kind in step.kinds)
-    count = row_count(left, right)
-    a, b = (unscaled_words(_nulls_as_zero(repeated(v, count))) for v in (left, right))
+    a, b = (unscaled_words(_nulls_as_zero(v)) for v in of_one_length(left, right))
     zero = b == 0
     if step.mode == "ANSI" and np.any(zero & ~_nulls(left, right)):
-        raise messages.divide_by_zero(step)
+        raise messages.error(step, "DIVIDE_BY_ZERO", **BYPASS)
     negative = (a < 0) != (b < 0)
     divisor = np.where(zero, 1, np.abs(b))
     quotient, rest = np.divmod(np.abs(a), divisor)
@@ -114,7 +114,7 @@ def integral_divide(step: Step, left: Value, right: Value) -> Any:
     """`div`: of two longs, or day-time intervals."""
     if isinstance(right, pa.Scalar) and right.is_valid and right.as_py() not in (0, -1):
         return pc.divide(left, right)
-    a, b, zero = _divided(step, left, right, messages.divide_by_zero)
+    a, b, zero = _divided(step, left, right, "DIVIDE_BY_ZERO")
     over = (a == np.iinfo(np.int64).min) & (b == -1)
     if step.mode == "ANSI" and np.any(over & ~_nulls(left, right)):
         raise messages.overflow(step, "Overflow in integral divide", instead="try_divide")
@@ -133,7 +133,7 @@ def _made_or_scalar(data: Any) -> Any:
 
 def remainder(step: Step, left: Value, right: Value) -> Any:
     """`%` and `mod`: the sign is the dividend's."""
-    a, b, zero = _divided(step, left, right, messages.remainder_by_zero)
+    a, b, zero = _divided(step, left, right, "REMAINDER_BY_ZERO")
     with np.errstate(all="ignore"):
         return null_where(made(np.fmod(a, b), left, right), zero)
 
@@ -145,10 +145,10 @@ def positive_remainder(step: Step, left: Value, right: Value) -> Any:
         a = numbers(left)
         # By one number numpy divides faster than it finds what is left.
         return made(a - np.floor_divide(a, a.dtype.type(size)) * size, left)
-    a, b, zero = _divided(step, left, right, messages.remainder_by_zero)
+    a, b, zero = _divided(step, left, right, "REMAINDER_BY_ZERO")
     with np.errstate(all="ignore"):
         rest = np.fmod(a, b)
-        if step.kind in _FLOATS:
+        if step.kind in FLOATS:
             moved = np.fmod(rest + b, b)
         else:
             # Java adds in 32 bits at least, so bytes and shorts do not wrap around.
@@ -158,13 +158,13 @@ def positive_remainder(step: Step, left: Value, right: Value) -> Any:
     return null_where(made(result, left, right), zero)
 
 
-def _divided(step: Step, left: Value, right: Value, error: Any) -> tuple[Any, Any, Any]:
+def _divided(step: Step, left: Value, right: Value, condition: str) -> tuple[Any, Any, Any]:
     """Dividend, divisor (1 for 0), and where the divisor is 0."""
     a, b = numbers(left), numbers(right)
     zero = b == 0
     if np.any(zero):
         if step.mode == "ANSI" and np.any(zero & ~_nulls(left, right)):
-            raise error(step)
+            raise messages.error(step, condition, **BYPASS)
         b = np.where(zero, b.dtype.type(1), b)
     count = row_count(left, right)
     return a, b, np.broadcast_to(zero, (count,))
@@ -180,37 +180,18 @@ def _nulls(*values: Value) -> Any:
     return nulls
 
 
-def negative(step: Step, value: Any) -> Any:
-    """`-x`."""
-    return _signed(step, value, np.negative)
-
-
-def absolute(step: Step, value: Any) -> Any:
-    """`abs(x)`."""
-    return _signed(step, value, np.abs)
-
-
-def _signed(step: Step, value: Any, function: Any) -> Any:
+def signed(step: Step, value: Any) -> Any:
+    """`-x` and `abs(x)`."""
+    function = np.negative if step.name == "negative" else np.abs
     if decimal_of(step.kind):
         return (pc.negate if function is np.negative else pc.abs)(value)
     data = numbers(value)
-    if step.kind not in _FLOATS and step.mode == "ANSI":
+    if step.kind not in FLOATS and step.mode == "ANSI":
         least = np.iinfo(data.dtype).min
         if np.any(data == least):
             raise messages.overflow(step)
     with np.errstate(over="ignore"):
         return made(function(data), value)
-
-
-def bits(step: Step, left: Value, right: Value) -> Any:
-    """`&`, `|`, `^`."""
-    functions = {"&": pc.bit_wise_and, "|": pc.bit_wise_or, "^": pc.bit_wise_xor}
-    return functions[step.name](left, right)
-
-
-def inverted(step: Step, value: Any) -> Any:
-    """`~x`."""
-    return pc.bit_wise_not(value)
 
 
 def shift(step: Step, value: Value, by: Value) -> Any:
@@ -271,6 +252,6 @@ def scaled(step: Step, value: Any) -> Any:
     if bad.any():
         if step.mode == "ANSI":
             number = Decimal(first_where(value, bad)).scaleb(-scale)
-            raise messages.does_not_fit_decimal(step, number, step.kind)
+            raise messages.does_not_fit_decimal(step, number)
         value = null_where(value, bad)
     return value.cast(pa.decimal128(19, 0)).view(pa.decimal128(precision, scale))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ..programs.program import Step, decimal_of
 from ..values import messages
-from ..values.vectors import Value, null_where, plain_type, repeated, row_count
+from ..values.vectors import Value, null_where, of_one_length, plain_type
 
 _MOST = 76
 """The digits of 256 bits."""
@@ -27,11 +27,10 @@ def sum_or_product(step: Step, left: Value, right: Value) -> Any:
     Raises:
         KernelError: under ANSI a result has too many digits; else it is null.
     """
-    count = row_count(left, right)
     function = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}[step.name]
     sides = (
-        repeated(side, count).cast(pa.decimal256(*(decimal_of(kind) or (0, 0))))
-        for side, kind in zip((left, right), step.kinds, strict=True)
+        side.cast(pa.decimal256(*(decimal_of(kind) or (0, 0))))
+        for side, kind in zip(of_one_length(left, right), step.kinds, strict=True)
     )
     exact = function(*sides)
     exact = exact.cast(pa.decimal256(_MOST, exact.type.scale))
@@ -43,7 +42,7 @@ def sum_or_product(step: Step, left: Value, right: Value) -> Any:
             number = exact[int(np.argmax(bad))].as_py()
             if step.name == "*":
                 number = _SHOWN.plus(number)
-            raise messages.does_not_fit_decimal(step, number, step.kind)
+            raise messages.does_not_fit_decimal(step, number)
         rounded = null_where(rounded, bad)
     return rounded.cast(pa.decimal256(_MOST, scale), safe=False).cast(plain_type(step.kind))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .....planner.model.text.time_zones import known_zone
-from ...json_support import path_steps
+from ...json.support import path_steps
 from . import patterns, time_formats
 from .operation_facts import FLOATS, HASHED, family, leaves
 from .program import Kind, decimal_of

@@ -32,8 +32,8 @@ from .....planner.model.schemas.types import (
 from .....planner.model.text.literal_text import session_time_zone
 from .....planner.model.text.time_zones import known_zone
 from .....planner.model.tree import replace
-from ...json_support import is_written
-from ...json_support import unsupported as json_unsupported
+from ...json.support import is_written
+from ...json.support import unsupported as json_unsupported
 from .day_times import in_day_time, is_zero
 from .kinds import Unsupported, is_constant, kind_of
 from .operation_facts import FLOATS, leaves, takes

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from .program import Refused
+
 TERMINATORS = "\n\r\x85\u2028\u2029"
 _DIGITS = ((48, 57),)
 _WORD = ((48, 57), (65, 90), (95, 95), (97, 122))
@@ -25,10 +27,6 @@ _MOST = 100
 """How often a part is repeated at most; all repetitions in one another stay below 1000."""
 
 Ranges = tuple[tuple[int, int], ...]
-
-
-class Refused(ValueError):
-    """A pattern is not in the grammar."""
 
 
 @dataclass(frozen=True)

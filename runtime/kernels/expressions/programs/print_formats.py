@@ -11,17 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from .program import Kind
+from .operation_facts import FLOATS, WHOLE
+from .program import Kind, Refused
 
 _PART = re.compile(r"%([-+ 0,]*)([1-9][0-9]*)?(?:\.([0-9]+))?([sdxXf%n])|([^%]+)")
-_WHOLE = ("tinyint", "smallint", "int", "bigint")
-_FLOATS = ("float", "double")
 _TAKES = {
-    "s": (*_WHOLE, *_FLOATS, "boolean", "string"),
-    "d": _WHOLE,
-    "x": _WHOLE,
-    "X": _WHOLE,
-    "f": _FLOATS,
+    "s": (*WHOLE, *FLOATS, "boolean", "string"),
+    "d": WHOLE,
+    "x": WHOLE,
+    "X": WHOLE,
+    "f": FLOATS,
 }
 _FLAGS = {"s": "-", "d": "-+ 0,", "x": "-0", "X": "-0", "f": "-+ 0,"}
 _MOST_PLACES = 15
@@ -43,10 +42,6 @@ class Shown:
     flags: str
     width: int
     precision: int
-
-
-class Refused(ValueError):
-    """A format has a part that is not computed here, or that Java refuses."""
 
 
 @cache

@@ -47,6 +47,10 @@ class Step:
     context: str = field(default="", compare=False)
 
 
+class Refused(ValueError):
+    """A pattern or format has a part that is not computed here, or that Java refuses."""
+
+
 _REFUSING = (
     *("from_json", "get_json_object", "gettimestamp", "unix_timestamp", "to_unix_timestamp"),
     *("str_to_map", "unbase64", "url_decode", "try_url_decode", "parse_url", "try_parse_url"),

@@ -23,15 +23,16 @@ from .operation_facts import (
 from .program import Kind, Mode, decimal_of
 from .supported_nested import NESTED
 
+NUMBERS = (*WHOLE, *FLOATS)
+NUMERIC = (*NUMBERS, "decimal")
+_ANY = Operation((("any",),))
 _PARTS = (*("int",) * 5, "decimal")
 _TEXT_AND_CONSTANT = (("string", "=string"),)
-_WHOLES = ("floor", "ceil", "ceiling")
 _SMALL = ("tinyint", "smallint", "int")
 
 OPERATIONS: dict[str, Operation] = {
     # Logic. `and`, `or`, `if`, `case` and `coalesce` compute what they need, row by row.
-    "and": Operation((("boolean", "boolean"),)),
-    "or": Operation((("boolean", "boolean"),)),
+    **dict.fromkeys(("and", "or"), Operation((("boolean", "boolean"),))),
     "not": Operation((("boolean",),)),
     "if": Operation(
         tuple(("boolean", kind, kind) for kind in ORDERED),
@@ -39,13 +40,11 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "case": Operation(tuple(("boolean", kind, kind) for kind in ORDERED)),
     "coalesce": Operation(same(ORDERED, 1), variadic=True, accepts=accepting.same_kinds),
-    "isnull": Operation((("any",),)),
-    "isnotnull": Operation((("any",),)),
+    **dict.fromkeys(("isnull", "isnotnull"), _ANY),
     "isnan": Operation(same(FLOATS, 1)),
-    **{
-        name: Operation(same(ORDERED, 2), accepts=accepting.same_kinds)
-        for name in ("=", "<", "<=", ">", ">=")
-    },
+    **dict.fromkeys(
+        ("=", "<", "<=", ">", ">="), Operation(same(ORDERED, 2), accepts=accepting.same_kinds)
+    ),
     "<=>": Operation(same(ORDERED, 2), accepts=accepting.same_kinds, eager=True),
     "in": Operation(same(ORDERED, 2), variadic=True, accepts=accepting.same_kinds, eager=True),
     "inset": Operation(
@@ -54,30 +53,24 @@ OPERATIONS: dict[str, Operation] = {
         accepts=accepting.same_kinds,
         eager=True,
     ),
-    **{
-        name: Operation(
+    **dict.fromkeys(
+        ("greatest", "least"),
+        Operation(
             same((*ORDERED, "array", "struct"), 2),
             variadic=True,
             accepts=accepting.same_kinds,
             eager=True,
-        )
-        for name in ("greatest", "least")
-    },
+        ),
+    ),
     # What the optimizer wraps around an expression.
-    "knownnullable": Operation((("any",),)),
-    "knownnotnull": Operation((("any",),)),
-    "knownfloatingpointnormalized": Operation((("any",),)),
+    **dict.fromkeys(("knownnullable", "knownnotnull", "knownfloatingpointnormalized"), _ANY),
     "normalizenanandzero": Operation(same(FLOATS, 1)),
     # Numbers.
-    "+": Operation(
-        same((*WHOLE, *FLOATS, "decimal", "daytime"), 2), raises="ANSI", accepts=accepting.sum_fits
+    **dict.fromkeys(
+        ("+", "-"),
+        Operation(same((*NUMERIC, "daytime"), 2), raises="ANSI", accepts=accepting.sum_fits),
     ),
-    "-": Operation(
-        same((*WHOLE, *FLOATS, "decimal", "daytime"), 2), raises="ANSI", accepts=accepting.sum_fits
-    ),
-    "*": Operation(
-        same((*WHOLE, *FLOATS, "decimal"), 2), raises="ANSI", accepts=accepting.product_fits
-    ),
+    "*": Operation(same(NUMERIC, 2), raises="ANSI", accepts=accepting.product_fits),
     "/": Operation(
         (("double", "double"), ("decimal", "decimal")),
         raises="ANSI",
@@ -85,66 +78,50 @@ OPERATIONS: dict[str, Operation] = {
         accepts=accepting.divides,
     ),
     "div": Operation(same(("bigint", "daytime"), 2), raises="ANSI", right_first=True),
-    "%": Operation(same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
-    "mod": Operation(same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
-    "pmod": Operation(same((*WHOLE, *FLOATS), 2), raises="ANSI", right_first=True),
-    "negative": Operation(
-        same((*WHOLE, *FLOATS, "decimal", "daytime"), 1), raises="ANSI", accepts=accepting.short
+    **dict.fromkeys(
+        ("%", "mod", "pmod"), Operation(same(NUMBERS, 2), raises="ANSI", right_first=True)
     ),
-    "positive": Operation(same((*WHOLE, *FLOATS, "decimal"), 1)),
-    "abs": Operation(same((*WHOLE, *FLOATS, "decimal"), 1), raises="ANSI", accepts=accepting.short),
-    **{name: Operation(same(WHOLE, 2)) for name in ("&", "|", "^")},
+    "negative": Operation(same((*NUMERIC, "daytime"), 1), raises="ANSI", accepts=accepting.short),
+    "positive": Operation(same(NUMERIC, 1)),
+    "abs": Operation(same(NUMERIC, 1), raises="ANSI", accepts=accepting.short),
+    **dict.fromkeys(("&", "|", "^"), Operation(same(WHOLE, 2))),
     "~": Operation(same(WHOLE, 1)),
-    **{
-        name: Operation(each(("int", "bigint"), ("int",)))
-        for name in ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned")
-    },
-    **{
-        name: Operation(
-            same(("double", "bigint", "decimal"), 1), raises="ANSI", accepts=accepting.short
-        )
-        for name in _WHOLES
-    },
+    **dict.fromkeys(
+        ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned"),
+        Operation(each(("int", "bigint"), ("int",))),
+    ),
+    **dict.fromkeys(
+        ("floor", "ceil", "ceiling"),
+        Operation(same(("double", "bigint", "decimal"), 1), raises="ANSI", accepts=accepting.short),
+    ),
     "unscaledvalue": Operation((("decimal",),), accepts=accepting.in_a_long),
     "makedecimal": Operation((("bigint",),), raises="ANSI", accepts=accepting.in_a_long),
-    **{
-        name: Operation((("double", "=int"),), accepts=accepting.few_digits)
-        for name in ("round", "bround")
-    },
-    "sqrt": Operation((("double",),)),
-    "exp": Operation((("double",),)),
-    "ln": Operation((("double",),)),
+    **dict.fromkeys(
+        ("round", "bround"), Operation((("double", "=int"),), accepts=accepting.few_digits)
+    ),
+    **dict.fromkeys(("sqrt", "exp", "ln", "signum", "sign"), Operation((("double",),))),
     "log": Operation((("double", "double"),)),
-    "signum": Operation((("double",),)),
-    "sign": Operation((("double",),)),
     # Strings.
+    **dict.fromkeys(("unhex", "upper", "lower", "reverse", "initcap"), Operation((("string",),))),
+    **dict.fromkeys(
+        ("length", "octet_length", "bit_length"), Operation((("string",), ("binary",)))
+    ),
+    **dict.fromkeys(("contains", "startswith", "endswith", "instr"), Operation(_TEXT_AND_CONSTANT)),
     "hex": Operation((("bigint",), ("string",), ("binary",))),
-    "unhex": Operation((("string",),)),
     "conv": Operation((("string", "=int", "=int"),), raises="ANSI"),
     "bin": Operation((("bigint",),)),
-    "upper": Operation((("string",),)),
-    "lower": Operation((("string",),)),
-    "length": Operation((("string",), ("binary",))),
-    "octet_length": Operation((("string",), ("binary",))),
-    "bit_length": Operation((("string",), ("binary",))),
-    "reverse": Operation((("string",),)),
     "concat": Operation(
         (("string",), ("array",)), variadic=True, eager=True, accepts=accepting.same_kinds
     ),
     "concat_ws": Operation((("=string", "string"),), variadic=True, eager=True),
     "substring": Operation((("string", "=int", "=int"), ("string", "int", "int"))),
-    **{
-        name: Operation((("string",), ("string", "=string"))) for name in ("trim", "ltrim", "rtrim")
-    },
+    **dict.fromkeys(("trim", "ltrim", "rtrim"), Operation((("string",), ("string", "=string")))),
     "overlay": Operation((("string", "string", "=int", "=int"),), accepts=accepting.is_near),
-    "contains": Operation(_TEXT_AND_CONSTANT),
-    "startswith": Operation(_TEXT_AND_CONSTANT),
-    "endswith": Operation(_TEXT_AND_CONSTANT),
     "like": Operation(_TEXT_AND_CONSTANT, accepts=accepting.is_pattern),
-    **{
-        name: Operation(_TEXT_AND_CONSTANT, accepts=accepting.is_matched)
-        for name in ("rlike", "regexp", "regexp_like")
-    },
+    **dict.fromkeys(
+        ("rlike", "regexp", "regexp_like"),
+        Operation(_TEXT_AND_CONSTANT, accepts=accepting.is_matched),
+    ),
     "regexp_extract": Operation((("string", "=string", "=int"),), accepts=accepting.is_extracted),
     "regexp_replace": Operation(
         (("string", "=string", "=string", "=int"),), accepts=accepting.is_replaced
@@ -153,45 +130,38 @@ OPERATIONS: dict[str, Operation] = {
         (("string", "=string", "=int"),), accepts=accepting.is_all_extracted
     ),
     "split": Operation((("string", "=string", "=int"),), accepts=accepting.is_divided),
-    "initcap": Operation((("string",),)),
     "replace": Operation((("string", "=string", "=string"),)),
-    "instr": Operation(_TEXT_AND_CONSTANT),
     "locate": Operation((("=string", "string", "=int"),), accepts=accepting.from_start),
     "repeat": Operation((("string", "=int"),)),
-    "lpad": Operation((("string", "=int", "=string"),)),
-    "rpad": Operation((("string", "=int", "=string"),)),
-    **{
-        name: Operation(
+    **dict.fromkeys(("lpad", "rpad"), Operation((("string", "=int", "=string"),))),
+    **dict.fromkeys(
+        ("format_string", "printf"),
+        Operation(
             (("=string", "any"),), variadic=True, eager=True, accepts=print_formats.is_printed
-        )
-        for name in ("format_string", "printf")
-    },
-    "format_number": Operation(
-        each((*WHOLE, *FLOATS, "decimal"), ("=int",)), accepts=accepting.is_number_format
+        ),
     ),
+    "format_number": Operation(each(NUMERIC, ("=int",)), accepts=accepting.is_number_format),
     # Dates and times.
-    **{
-        name: Operation((("date",),))
-        for name in (
+    **dict.fromkeys(
+        (
             *("year", "quarter", "month", "dayofmonth", "day", "dayofyear", "dayofweek"),
-            *("weekday", "weekofyear", "last_day"),
-        )
-    },
-    **{name: Operation(same(TIMES, 1)) for name in ("hour", "minute", "second")},
+            *("weekday", "weekofyear", "last_day", "unix_date"),
+        ),
+        Operation((("date",),)),
+    ),
+    **dict.fromkeys(
+        ("hour", "minute", "second", "unix_micros", "unix_millis", "unix_seconds"),
+        Operation(same(TIMES, 1)),
+    ),
     "date_trunc": Operation(
         (("=string", "timestamp"),), raises="always", accepts=accepting.is_unit
     ),
     "trunc": Operation((("date", "=string"),), raises="always", accepts=accepting.is_unit),
-    **{name: Operation(same(TIMES, 1)) for name in ("unix_micros", "unix_millis", "unix_seconds")},
-    "unix_date": Operation((("date",),)),
     "date_from_unix_date": Operation((("int",),)),
     "timestamp_micros": Operation(same(WHOLE, 1)),
     "timestamp_millis": Operation(same(WHOLE, 1), raises="always"),
-    "timestamp_seconds": Operation(
-        same((*WHOLE, *FLOATS, "decimal"), 1), raises="always", accepts=accepting.in_micros
-    ),
-    "date_add": Operation(each(("date",), _SMALL)),
-    "date_sub": Operation(each(("date",), _SMALL)),
+    "timestamp_seconds": Operation(same(NUMERIC, 1), raises="always", accepts=accepting.in_micros),
+    **dict.fromkeys(("date_add", "date_sub"), Operation(each(("date",), _SMALL))),
     "datediff": Operation((("date", "date"),)),
     "subtract_dates": Operation((("date", "date"),), raises="always"),
     "subtract_timestamps": Operation(same(TIMES, 2)),
@@ -222,15 +192,17 @@ OPERATIONS: dict[str, Operation] = {
     "gettimestamp": Operation(
         each(("string", "date", *TIMES), ("=string",)), raises="always", accepts=accepting.is_read
     ),
-    **{
-        name: Operation(
+    **dict.fromkeys(
+        ("unix_timestamp", "to_unix_timestamp"),
+        Operation(
             each(("string", "timestamp"), ("=string",)), raises="always", accepts=accepting.is_read
-        )
-        for name in ("unix_timestamp", "to_unix_timestamp")
-    },
+        ),
+    ),
     "next_day": Operation((("date", "=string"),), accepts=accepting.is_weekday),
-    "from_utc_timestamp": Operation((("timestamp", "=string"),), accepts=accepting.are_zones),
-    "to_utc_timestamp": Operation((("timestamp", "=string"),), accepts=accepting.are_zones),
+    **dict.fromkeys(
+        ("from_utc_timestamp", "to_utc_timestamp"),
+        Operation((("timestamp", "=string"),), accepts=accepting.are_zones),
+    ),
     "convert_timezone": Operation(
         (("=string", "=string", "timestamp_ntz"),), accepts=accepting.are_zones
     ),
@@ -246,22 +218,18 @@ OPERATIONS: dict[str, Operation] = {
     "unbase64": Operation(
         (("string",),), raises="always", accepts=lambda kinds, values, options: not options
     ),
-    **{
-        name: Operation((("string",),), raises="always")
-        for name in ("url_decode", "try_url_decode")
-    },
-    **{
-        name: Operation(
+    **dict.fromkeys(("url_decode", "try_url_decode"), Operation((("string",),), raises="always")),
+    **dict.fromkeys(
+        ("parse_url", "try_parse_url"),
+        Operation(
             (("string", "=string"), ("string", "=string", "=string")),
             raises="always",
             accepts=accepting.is_url_part,
-        )
-        for name in ("parse_url", "try_parse_url")
-    },
+        ),
+    ),
     **NESTED,
 }
 
-NUMBERS = (*WHOLE, *FLOATS)
 CASTS: frozenset[Signature] = frozenset(
     {
         *each(NUMBERS, (*NUMBERS, "boolean")),

@@ -9,6 +9,8 @@ import re
 from functools import cache
 from itertools import pairwise
 
+from .program import Refused
+
 _TOKEN = re.compile(r"''|'((?:[^']|'')+)'|(([A-Za-z])\3*)|([^A-Za-z'])")
 _SHOWN = frozenset(
     (
@@ -24,10 +26,6 @@ _READ = frozenset(
     )
 )
 _NUMBERS = frozenset("yMdHms")
-
-
-class Refused(ValueError):
-    """A pattern has a part that is not computed here."""
 
 
 @cache

@@ -11,12 +11,13 @@ from urllib.parse import unquote_to_bytes
 import numpy as np
 import pyarrow as pa
 
+from ...columns.distinct import each
+from ...columns.texts import bytes_of, ends_of, of_bytes
 from ...errors import KernelError, not_exact
 from ..programs.accepting import URL_PARTS
 from ..programs.program import Step
 from ..values import messages
 from ..values.vectors import Value, nulled, numbers
-from .texts import each
 
 
 def decoded(step: Step, value: Any, charset: Value) -> Any:
@@ -24,7 +25,9 @@ def decoded(step: Step, value: Any, charset: Value) -> Any:
     try:
         return value.cast(pa.string())
     except pa.ArrowInvalid:
-        raise messages.malformed_characters(step, charset.as_py()) from None
+        raise messages.error(
+            step, "MALFORMED_CHARACTER_CODING", function="`decode`", charset=charset.as_py()
+        ) from None
 
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9+/=]")
@@ -58,16 +61,9 @@ def hexadecimal(step: Step, value: Any) -> Any:
         shown[:, -1] = True  # of 0, too, one digit is shown
         sizes, letters = shown.sum(axis=1), digits[shown]
     else:
-        value = pa.concat_arrays([value, value.slice(0, 0)])
-        _, offsets, content = value.buffers()
-        ends = np.frombuffer(offsets, np.int32)[: len(value) + 1] if len(value) else np.zeros(1)
-        own = np.frombuffer(content or b"", np.uint8)[: int(ends[-1])]
+        own, ends = bytes_of(value)
         sizes, letters = np.diff(ends) * 2, _HEX[own].ravel()
-    places = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    found = pa.StringArray.from_buffers(
-        len(value), pa.py_buffer(places), pa.py_buffer(np.ascontiguousarray(letters))
-    )
-    return nulled(found, value)
+    return nulled(of_bytes(letters, ends_of(sizes)), value)
 
 
 def bytes_of_hexadecimal(step: Step, text: Any) -> Any:
@@ -92,7 +88,7 @@ _MOST = (1 << 64) - 1
 def in_base(step: Step, text: Any, source: Value, target: Value) -> Any:
     """`conv(text, from, to)` with constant bases: numbers of 64 bits, signed where `to` is < 0."""
     base, wanted = source.as_py(), target.as_py()
-    if base is None or wanted is None or not (2 <= base <= 36 and 2 <= abs(wanted) <= 36):
+    if not (2 <= base <= 36 and 2 <= abs(wanted) <= 36):
         return pa.nulls(len(text), pa.string())
 
     def converted(one: str) -> str | None:
@@ -142,7 +138,7 @@ def url_text(step: Step, text: Any) -> Any:
             raise _refused(step.name, one)
         if any(len(found[0]) == 1 for found in _ESCAPE.finditer(one)):
             if step.name == "url_decode":
-                raise messages.cannot_decode_url(step, one)
+                raise messages.error(step, "CANNOT_DECODE_URL", url=one)
             return None
         try:
             return unquote_to_bytes(one.replace("+", " ")).decode()
@@ -173,7 +169,7 @@ def part_of_url(step: Step, text: Any, part: Value, key: Value | None = None) ->
     def read(one: str) -> str | None:
         if _ILLEGAL.search(one):
             if step.mode == "ANSI" and step.name == "parse_url":
-                raise messages.invalid_url(step, one)
+                raise messages.error(step, "INVALID_URL", url=one)
             return None
         parts = _parts(one)
         if parts is None:

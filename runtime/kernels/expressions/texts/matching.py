@@ -10,12 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...ordering import valid
+from ...columns.distinct import each
+from ...columns.ordering import valid
+from ...columns.texts import bytes_of, of_bytes
 from ..programs.patterns import TERMINATORS, Pattern, groups_of, replacement_parts, translated
 from ..programs.program import Step
 from ..values.lists_and_maps import lists
 from ..values.vectors import Value
-from .texts import each
 
 
 def matches(step: Step, text: Any, pattern: Value) -> Any:
@@ -92,15 +93,11 @@ def divided(step: Step, text: Any, pattern: Value, limit: Value) -> Any:
 
 
 def _letters(text: Any) -> Any:
-    text = pa.concat_arrays([text, text.slice(0, 0)])
-    _, offsets, content = text.buffers()
-    ends = np.frombuffer(offsets, np.int32)[: len(text) + 1] if len(text) else np.zeros(1, np.int32)
-    own = np.frombuffer(content or b"", np.uint8)[: ends[-1]]
+    own, ends = bytes_of(text)
     begins = np.flatnonzero((own & 0xC0) != 0x80)
     counts = np.diff(np.searchsorted(begins, ends))
     empty = (counts == 0) & valid(text)  # has one part, as empty
-    begins = np.sort(np.concatenate([begins, ends[:-1][empty], ends[-1:]])).astype(np.int32)
-    letters = pa.StringArray.from_buffers(len(begins) - 1, pa.py_buffer(begins), content)
+    letters = of_bytes(own, np.sort(np.concatenate([begins, ends[:-1][empty], ends[-1:]])))
     return lists(("array", ("element",), ("string",)), letters, counts + empty, text)
 
 

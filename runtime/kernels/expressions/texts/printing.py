@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.distinct import each
+from ...columns.texts import of_bytes
 from ..programs.print_formats import Shown, print_parts
 from ..programs.program import Kind, Step, decimal_of
 from ..values.java_numbers import java_double, shown_floats
 from ..values.vectors import Value, nulled, numbers, repeated, row_count
-from .texts import each
 
 _WIDE = Context(prec=400)
 
@@ -23,20 +24,12 @@ _WIDE = Context(prec=400)
 def printed(step: Step, text: Value, *arguments: Value) -> Any:
     """`format_string`: null is shown as `null`."""
     count = row_count(text, *arguments)
-    given = zip(arguments, step.kinds[1:], strict=True)
+    given = zip((repeated(one, count) for one in arguments), step.kinds[1:], strict=True)
     shown = [
-        part if isinstance(part, str) else _shown(part, *_whole_column(*next(given), count))
+        pa.scalar(part) if isinstance(part, str) else _shown(part, *next(given))
         for part in print_parts(text.as_py() if isinstance(text, pa.Scalar) else text[0].as_py())
     ]
-    return repeated(pc.binary_join_element_wise(*map(_scalar, shown), ""), count)
-
-
-def _scalar(part: Any) -> Any:
-    return pa.scalar(part) if isinstance(part, str) else part
-
-
-def _whole_column(value: Value, kind: Kind, count: int) -> tuple[Any, Kind]:
-    return repeated(value, count), kind
+    return repeated(pc.binary_join_element_wise(*shown, ""), count)
 
 
 def _shown(how: Shown, value: Any, kind: Kind) -> Any:
@@ -104,12 +97,8 @@ def _signed(how: Shown, digits: Any, negative: Any) -> Any:
 def _hexadecimal(how: Shown, value: Any) -> Any:
     data = numbers(value)
     digits = data.view(f"u{data.dtype.itemsize}")
-    raw = digits.astype(">u8").tobytes().hex()
-    text = pa.array([raw], pa.string()).cast(pa.binary())
-    offsets = np.arange(len(digits) + 1, dtype=np.int32) * 16
-    whole = pa.Array.from_buffers(
-        pa.string(), len(digits), [None, pa.py_buffer(offsets), text.buffers()[2]]
-    )
+    raw = np.frombuffer(digits.astype(">u8").tobytes().hex().encode(), np.uint8)
+    whole = of_bytes(raw, np.arange(len(digits) + 1) * 16)
     short = pc.utf8_ltrim(whole, characters="0")
     text = pc.if_else(pc.equal(short, ""), "0", short)
     if how.conversion == "X":
@@ -185,11 +174,8 @@ def _rounded(size: Any, places: int, *, grouped: bool, even: bool) -> Any:
     if not odd.any():
         return found
     mode = ROUND_HALF_EVEN if even else ROUND_HALF_UP
-    chosen = pa.array(size[odd]).dictionary_encode()
-    own = [_one(one, places, mode, grouped) for one in chosen.dictionary.to_pylist()]
-    return pc.replace_with_mask(
-        found, pa.array(odd), pa.array(own, pa.string()).take(chosen.indices)
-    )
+    own = each(pa.array(size[odd]), lambda n: _one(n, places, mode, grouped), pa.string())
+    return pc.replace_with_mask(found, pa.array(odd), own)
 
 
 def _one(number: float, places: int, mode: str, grouped: bool) -> str:
@@ -207,16 +193,13 @@ def _one(number: float, places: int, mode: str, grouped: bool) -> str:
 def number_text(step: Step, value: Any, places: Value) -> Any:
     """`format_number(number, places)`: groups of three, halves to the even digit."""
     count = places.as_py()
-    if count is None or count < 0:
+    if count < 0:
         return pa.nulls(len(value), pa.string())
     if decimal_of(step.kinds[0]):
         unit = Decimal(1).scaleb(-count)
-        coded = value.dictionary_encode()
-        texts = [
-            None if one is None else f"{one.quantize(unit, ROUND_HALF_EVEN, _WIDE):,f}"
-            for one in coded.dictionary.to_pylist()
-        ]
-        return pa.array(texts, pa.string()).take(coded.indices)
+        return each(
+            value, lambda one: f"{one.quantize(unit, ROUND_HALF_EVEN, _WIDE):,f}", pa.string()
+        )
     data = numbers(value)
     if data.dtype.kind == "i":
         data = data.astype(np.int64)

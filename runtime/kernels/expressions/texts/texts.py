@@ -11,11 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...ordering import spread
+from ...columns.distinct import each
+from ...columns.ordering import spread
+from ...columns.texts import bytes_of, ends_of, of_bytes
 from ..programs.program import Step
 from ..values.vectors import Value, nulled, numbers, repeated, row_count
 
 _MAX = 2**31 - 1
+_WILDCARDS = {"%": ".*", "_": "."}
 
 
 def binary_digits(step: Step, value: Any) -> Any:
@@ -23,11 +26,8 @@ def binary_digits(step: Step, value: Any) -> Any:
     bits = np.unpackbits(numbers(value).astype(">i8").view(np.uint8)).reshape(-1, 64)
     shown = np.logical_or.accumulate(bits, axis=1)
     shown[:, -1] = True  # of 0, too, one digit is shown
-    ends = np.cumsum(shown.sum(axis=1), dtype=np.int32)
-    offsets = np.concatenate([np.zeros(1, np.int32), ends])
     digits = bits[shown] + np.uint8(ord("0"))
-    found = pa.StringArray.from_buffers(len(bits), pa.py_buffer(offsets), pa.py_buffer(digits))
-    return nulled(found, value)
+    return nulled(of_bytes(digits, ends_of(shown.sum(axis=1))), value)
 
 
 def cased(step: Step, text: Any) -> Any:
@@ -61,22 +61,14 @@ def words_capitalized(step: Step, text: Any) -> Any:
 
 
 def _ascii_words(text: Any) -> Any:
-    small = pc.ascii_lower(text)
-    if small.offset:
-        small = pa.concat_arrays([small, small.slice(0, 0)])
-    validity, offsets, content = small.buffers()
-    if content is None or not len(small):
-        return small
-    ends = np.frombuffer(offsets, np.int32)[: len(small) + 1]
-    letters = np.frombuffer(content, np.uint8)[: ends[-1]].copy()
+    letters, ends = bytes_of(pc.ascii_lower(text))
+    letters = letters.copy()
     begins = np.zeros(len(letters) + 1, np.bool_)
     begins[1:] = letters == ord(" ")
     begins[ends] = True
     begins = begins[:-1] & (letters >= ord("a")) & (letters <= ord("z"))
     letters[begins] -= 32
-    return pa.Array.from_buffers(
-        pa.string(), len(small), [validity, offsets, pa.py_buffer(letters)]
-    )
+    return nulled(of_bytes(letters, ends), text)
 
 
 def _capitalized(text: str) -> str:
@@ -86,9 +78,7 @@ def _capitalized(text: str) -> str:
 
 def _letters(text: Any) -> list[int]:
     """The code points in a column beyond ASCII, each once."""
-    _, offsets, content = text.buffers()
-    ends = np.frombuffer(offsets, np.int32)[text.offset : text.offset + len(text) + 1]
-    own = np.frombuffer(content, np.uint8)[ends[0] : ends[-1]]
+    own, _ = bytes_of(text)
     # All bytes of such a letter, and only they, have the highest bit.
     letters = own[own >= 0x80].tobytes().decode("utf-8", "replace")
     seen = np.zeros(0x110000, np.bool_)
@@ -135,18 +125,7 @@ def _lower(text: str) -> str:
 
 
 def _is_ascii(text: Any) -> bool:
-    _, offsets, content = text.buffers()
-    if content is None or not len(text):
-        return True
-    ends = np.frombuffer(offsets, np.int32)[text.offset : text.offset + len(text) + 1]
-    return not (np.frombuffer(content, np.int8)[ends[0] : ends[-1]] < 0).any()
-
-
-def each(text: Any, function: Callable[[Any], Any], kind: Any) -> Any:
-    """What a function makes of each distinct string, or bytes."""
-    coded = text.dictionary_encode()
-    made_of = [None if item is None else function(item) for item in coded.dictionary.to_pylist()]
-    return pa.array(made_of, kind).take(coded.indices)
+    return not (bytes_of(text)[0].view(np.int8) < 0).any()
 
 
 def length(step: Step, text: Any) -> Any:
@@ -178,12 +157,7 @@ def substring(step: Step, text: Any, start: Value, size: Value) -> Any:
 
 def _substrings(text: Any, start: Value, size: Value) -> Any:
     """Of each text so many letters from a place of its own."""
-    text = pa.concat_arrays([text, text.slice(0, 0)])
-    _, offsets, content = text.buffers()
-    if content is None:
-        return nulled(text, start, size)
-    ends = np.frombuffer(offsets, np.int32)[: len(text) + 1]
-    letters = np.frombuffer(content, np.uint8)[: ends[-1]]
+    letters, ends = bytes_of(text)
     begins = np.append(np.flatnonzero((letters & 0xC0) != 0x80), len(letters))
     # Where the letters of a text begin in the column.
     bounds = np.searchsorted(begins, ends)
@@ -194,9 +168,7 @@ def _substrings(text: Any, start: Value, size: Value) -> Any:
     first = np.minimum(np.clip(first, 0, count), last)
     low, high = begins[before + first], begins[before + last]
     own = letters[spread(low, high - low)]
-    made_of = np.concatenate([[0], np.cumsum(high - low)]).astype(np.int32)
-    found = pa.StringArray.from_buffers(len(text), pa.py_buffer(made_of), pa.py_buffer(own))
-    return nulled(found, text, start, size)
+    return nulled(of_bytes(own, ends_of(high - low)), text, start, size)
 
 
 def overlaid(step: Step, text: Value, put: Value, place: Value, size: Value) -> Any:
@@ -233,53 +205,21 @@ def concat_ws(step: Step, separator: Value, *texts: Value) -> Any:
 def trimmed(step: Step, text: Any, characters: Value | None = None) -> Any:
     """`trim`, `ltrim`, `rtrim`: of blanks or of any of some constant characters."""
     chosen = " " if characters is None else characters.as_py()
-    if chosen is None:
-        return pa.nulls(len(text), text.type)
     if not chosen:
         return text
     functions = {"trim": pc.utf8_trim, "ltrim": pc.utf8_ltrim, "rtrim": pc.utf8_rtrim}
     return functions[step.name](text, characters=chosen)
 
 
-def contains(step: Step, text: Any, part: Value) -> Any:
-    """`contains`, `startswith`, `endswith` of a constant."""
-    pattern = part.as_py()
-    if pattern is None:
-        return pa.nulls(len(text), pa.bool_())
-    functions = {
-        "contains": pc.match_substring,
-        "startswith": pc.starts_with,
-        "endswith": pc.ends_with,
-    }
-    return functions[step.name](text, pattern)
-
-
 def like(step: Step, text: Any, pattern: Value) -> Any:
     """`LIKE` with a constant pattern."""
-    chosen = pattern.as_py()
-    if chosen is None:
-        return pa.nulls(len(text), pa.bool_())
     escape = str(step.options[0]) if step.options else "\\"
-    return pc.match_substring_regex(text, like_pattern(chosen, escape))
-
-
-def like_pattern(pattern: str, escape: str) -> str:
-    """A LIKE pattern as a regular expression of RE2.
-
-    Raises:
-        ValueError: the escape character stands where it must not.
-    """
-    parts = []
-    rest = iter(pattern)
-    for character in rest:
-        if character == escape:
-            following = next(rest, None)
-            if following is None or following not in ("%", "_", escape):
-                raise ValueError(pattern)
-            parts.append(_quoted(following))
-        else:
-            parts.append({"%": ".*", "_": "."}.get(character) or _quoted(character))
-    return rf"(?s)\A{''.join(parts)}\z"
+    rest = iter(pattern.as_py())
+    parts = (
+        _quoted(next(rest)) if sign == escape else _WILDCARDS.get(sign) or _quoted(sign)
+        for sign in rest
+    )
+    return pc.match_substring_regex(text, rf"(?s)\A{''.join(parts)}\z")
 
 
 def _quoted(character: str) -> str:
@@ -289,16 +229,12 @@ def _quoted(character: str) -> str:
 def replaced(step: Step, text: Any, search: Value, by: Value) -> Any:
     """`replace(text, search, by)` with constants."""
     wanted, instead = search.as_py(), by.as_py()
-    if wanted is None or instead is None:
-        return pa.nulls(len(text), text.type)
     return pc.replace_substring(text, wanted, instead) if wanted else text
 
 
 def position(step: Step, text: Any, part: Value) -> Any:
     """`instr(text, part)` of a constant: counts code points from 1; 0: it is not there."""
     wanted = part.as_py()
-    if wanted is None:
-        return pa.nulls(len(text), pa.int32())
     if not wanted:
         return pc.if_else(pc.is_valid(text), pa.scalar(1, pa.int32()), pa.scalar(None, pa.int32()))
     if _is_ascii(text):
@@ -306,29 +242,9 @@ def position(step: Step, text: Any, part: Value) -> Any:
     return each(text, lambda value: value.find(wanted) + 1, pa.int32())
 
 
-def located(step: Step, part: Value, text: Any, start: Value) -> Any:
-    """`locate(part, text, 1)` of a constant."""
-    return position(step, text, part)
-
-
-def reverse(step: Step, text: Any) -> Any:
-    """`reverse` of a string."""
-    return pc.utf8_reverse(text)
-
-
-def repeated_text(step: Step, text: Any, times: Value) -> Any:
-    """`repeat(text, n)`, n constant."""
-    count = times.as_py()
-    if count is None:
-        return pa.nulls(len(text), text.type)
-    return pc.binary_repeat(text, max(count, 0))
-
-
 def padded(step: Step, text: Any, size: Value, fill: Value) -> Any:
     """`lpad` and `rpad` with constants: cut, or filled, to a number of code points."""
     width, characters = size.as_py(), fill.as_py()
-    if width is None or characters is None:
-        return pa.nulls(len(text), text.type)
     if width <= 0:
         return pc.if_else(pc.is_valid(text), pa.scalar("", text.type), text)
     short = pc.utf8_slice_codeunits(text, 0, width)

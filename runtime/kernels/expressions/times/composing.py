@@ -9,11 +9,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...columns.ordering import valid
 from ...errors import not_exact
-from ...ordering import valid
 from ..programs.program import Step
 from ..values import messages
-from ..values.vectors import Value, null_where, numbers, repeated, row_count, unscaled_words
+from ..values.dates import MONTHS, first_days
+from ..values.vectors import (
+    Value,
+    null_where,
+    numbers,
+    of_one_length,
+    repeated,
+    row_count,
+    unscaled_words,
+)
 from ..values.zones import DAY, MICROS, MOST_DAYS, zone_of
 
 Numbers = npt.NDArray[np.int64]
@@ -30,10 +39,6 @@ _CLOCK = (
     ("SecondOfMinute", 0, 59, "0 - 59"),
 )
 """Fields in the order in which they are checked, their least and greatest values."""
-_MONTHS = (
-    *("JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER"),
-    *("OCTOBER", "NOVEMBER", "DECEMBER"),
-)
 _LAST_DAY, _LAST_REST = divmod(2**63 - 1, DAY)
 _FIRST_DAY, _FIRST_REST = divmod(-(2**63), DAY)
 
@@ -70,7 +75,7 @@ def time_of(step: Step, *parts: Value) -> Any:
     odd = known & (whole == 60) & (fraction > 0)
     if odd.any() and _fails(step):
         shown = f"{second[int(np.argmax(odd))].as_py().normalize():f}"
-        raise messages.fraction_of_second(step, shown)
+        raise messages.error(step, "INVALID_FRACTION_OF_SECOND", secAndMicros=shown)
     full = whole == 60
     days, fits = _days(step, fields[:3], known & ~odd)
     clock = [*fields[3:5], np.where(full, 0, whole)]
@@ -84,8 +89,7 @@ def time_of(step: Step, *parts: Value) -> Any:
 
 def _numbers(parts: Sequence[Value]) -> tuple[list[Numbers], Flags]:
     """Columns of whole numbers, and where none is null."""
-    count = row_count(*parts)
-    columns = [repeated(part, count) for part in parts]
+    columns = of_one_length(*parts)
     known: Flags = np.logical_and.reduce([valid(column) for column in columns])
     return [numbers(column).astype(np.int64) for column in columns], known
 
@@ -95,14 +99,11 @@ def _days(step: Step, fields: Sequence[Numbers], known: Flags) -> tuple[Numbers,
     fits = _in_ranges(step, _DATE, fields, known)
     year, month, day = (np.where(fits, part, 1) for part in fields)
     months = (year - 1970) * 12 + month - 1
-    first, following = (
-        one.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-        for one in (months, months + 1)
-    )
-    bad = fits & (day > following - first)
+    first = first_days(months)
+    bad = fits & (day > first_days(months + 1) - first)
     if bad.any() and _fails(step):
         row = int(np.argmax(bad))
-        why = f"Invalid date '{_MONTHS[month[row] - 1]} {day[row]}'"
+        why = f"Invalid date '{MONTHS[month[row] - 1].upper()} {day[row]}'"
         if month[row] == 2 and day[row] == 29:
             why = f"Invalid date 'February 29' as '{year[row]}' is not a leap year"
         raise messages.field_out_of_bounds(step, why)

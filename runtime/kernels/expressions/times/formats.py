@@ -10,19 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.distinct import each
 from ...errors import not_exact
 from ..programs.program import Step
 from ..programs.time_formats import format_parts
 from ..values import messages
-from ..values.dates import days_of
+from ..values.dates import MONTHS, days_of, first_days
 from ..values.vectors import Value, made, nulled, numbers
-from ..values.zones import DAY, MICROS, MOST_DAYS, zone_of
+from ..values.zones import DAY, MICROS, MOST_DAYS, towards_zero, zone_of
 from .times import months_and_days
 
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
-    *("October", "November", "December"),
-)
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HOUR, _MINUTE = 3600 * MICROS, 60 * MICROS
 _MOST_OFFSET = 18 * 3600
@@ -66,8 +63,7 @@ def _shown_field(letters: str, local: Any, offsets: Any) -> Any:
             return _padded(months_and_days(days)[1] + 1, width, 32)
         case "D":
             months = months_and_days(days)[0]
-            start = (months - months % 12).astype("datetime64[M]").astype("datetime64[D]")
-            return _padded(days - start.astype(np.int64) + 1, width, 367)
+            return _padded(days - first_days(months - months % 12) + 1, width, 367)
         case "E":
             return _names("day", width).take(pa.array((days + 3) % 7))
         case "a":
@@ -101,30 +97,27 @@ def _numerals(width: int, end: int) -> Any:
 
 @cache
 def _names(sort: str, width: int) -> Any:
-    names = _MONTHS if sort == "month" else _DAYS
+    names = MONTHS if sort == "month" else _DAYS
     return pa.array([name if width == 4 else name[:3] for name in names])
 
 
 def _shown_years(years: Any, width: int) -> Any:
-    coded = pa.array(years).dictionary_encode()
-    each = [_shown_year(year, width) for year in coded.dictionary.to_pylist()]
-    return pa.array(each, pa.string()).take(coded.indices)
-
-
-def _shown_year(year: int, width: int) -> str:
     """A year of more digits than the pattern has letters gets a sign, if these are four."""
-    digits = str(abs(year)).rjust(width, "0")
-    return f"-{digits}" if year < 0 else f"+{digits}" if width > 1 and year > 9999 else digits
+
+    def shown(year: int) -> str:
+        digits = str(abs(year)).rjust(width, "0")
+        return f"-{digits}" if year < 0 else f"+{digits}" if width > 1 and year > 9999 else digits
+
+    return each(pa.array(years), shown, pa.string())
 
 
 def _shown_offsets(offsets: Any) -> Any:
-    coded = pa.array(offsets // MICROS).dictionary_encode()
-    each = []
-    for seconds in coded.dictionary.to_pylist():
+    def shown(seconds: int) -> str:
         minutes = abs(seconds) // 60
         sign = "-" if seconds < 0 else "+"
-        each.append(f"{sign}{minutes // 60:02d}:{minutes % 60:02d}" if minutes else "Z")
-    return pa.array(each, pa.string()).take(coded.indices)
+        return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}" if minutes else "Z"
+
+    return each(pa.array(offsets // MICROS), shown, pa.string())
 
 
 # -------------------------------------------------------------------------------------- reading
@@ -144,7 +137,7 @@ def read_times(step: Step, text: Any, pattern: Value) -> Any:
             if np.any(np.abs(times.astype(np.int64)) > MOST_DAYS):
                 raise messages.overflow(step, "long overflow")
             times = zone_of(step.zone).starts(times)
-        known = nulled(made(times if step.kind != "bigint" else _whole_seconds(times)), text)
+        known = nulled(made(times if step.kind != "bigint" else towards_zero(times, MICROS)), text)
         return known if pattern.is_valid else pa.nulls(len(text), known.type)
     times, fits = _read(text, pattern.as_py(), step.zone if "ntz" not in str(step.kind) else "UTC")
     bad = ~fits & text.is_valid().to_numpy(zero_copy_only=False)
@@ -154,14 +147,16 @@ def read_times(step: Step, text: Any, pattern: Value) -> Any:
             raise messages.cannot_parse(step, *_unread(odd[0].as_py(), pattern.as_py()))
         times = np.where(bad, 0, times)
     if step.kind == "bigint":
-        times = _whole_seconds(times)
+        times = towards_zero(times, MICROS)
     return pc.if_else(pa.array(fits), made(times), pa.scalar(None, pa.int64()))
 
 
 def _unread(text: str, pattern: str) -> tuple[str, str]:
     """A text, and where reading it ends, as Java says it; nothing of a time that there is not."""
-    at = 0
-    for part in _part_expressions(pattern):
+    at, parts = 0, _part_expressions(pattern)
+    for part, following in zip(parts, (*parts[1:], ""), strict=True):
+        if part == _FIELDS["yyyy"] and not following.startswith("(?P<"):
+            part += "(?![0-9])"  # Java takes further digits, too, and misses a sign then
         found = re.compile(part, re.IGNORECASE).match(text, at)
         if found is None:
             return text, f" at index {at}"
@@ -169,12 +164,7 @@ def _unread(text: str, pattern: str) -> tuple[str, str]:
     return text, f", unparsed text found at index {at}" if at < len(text) else ""
 
 
-def _whole_seconds(times: Any) -> Any:
-    """Microseconds as seconds, cut off as Java divides."""
-    return np.where(times < 0, -(-times // MICROS), times // MICROS)
-
-
-_SHORT_MONTHS = tuple(name[:3] for name in _MONTHS)
+_SHORT_MONTHS = tuple(name[:3] for name in MONTHS)
 _FIELDS = {
     "yyyy": r"(?P<y>[0-9]{4})",
     "yy": r"(?P<y>[0-9]{2})",

@@ -7,19 +7,18 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ...columns.ordering import valid
 from ...errors import not_exact
-from ...ordering import valid
 from ..programs.program import Step
 from ..values import messages
-from ..values.vectors import Value, made, nulled, numbers, repeated, row_count
-from ..values.zones import DAY, MICROS, MOST_DAYS, Zone, zone_of
+from ..values.dates import first_days
+from ..values.vectors import Value, made, nulled, numbers, of_one_length
+from ..values.zones import DAY, MICROS, MOST_DAYS, Zone, towards_zero, zone_of
 from .times import (
     CLOCK_UNITS,
     EXACT_UNITS,
     MOST_MICROS,
-    first_days,
     in_range,
     months_and_days,
     moved,
@@ -51,8 +50,7 @@ def added(step: Step, unit: Value, number: Value, time: Value) -> Any:
         KernelError: the time has no 64 bits.
     """
     word = unit.as_py().upper()
-    count = row_count(number, time)
-    number, time = repeated(number, count), repeated(time, count)
+    number, time = of_one_length(number, time)
     given = valid(number) & valid(time)
     amounts, times = np.where(given, numbers(number), 0), np.where(given, numbers(time), 0)
     size, months = _ADDED[word], word in _DIFFERENT_MONTHS
@@ -103,10 +101,9 @@ def months_between(step: Step, end: Value, start: Value, rounds: Value) -> Any:
 
 def _moments(one: Value, other: Value) -> list[Any]:
     """Two columns of times, 0 where either is null."""
-    count = row_count(one, other)
-    both = pc.and_(*(repeated(value, count).is_valid() for value in (one, other)))
-    used = both.to_numpy(zero_copy_only=False)
-    return [np.broadcast_to(numbers(value), (count,)) * used for value in (one, other)]
+    columns = of_one_length(one, other)
+    used = valid(columns[0]) & valid(columns[1])
+    return [numbers(column) * used for column in columns]
 
 
 def timestampdiff(step: Step, unit: Value, start: Value, end: Value) -> Any:
@@ -118,21 +115,17 @@ def timestampdiff(step: Step, unit: Value, start: Value, end: Value) -> Any:
     begun += np.where((last < first) & (late > early), 1, 0)
     if word in _DIFFERENT_MONTHS:
         packed = [months * 32 + day for months, day in map(months_and_days, (first, last + begun))]
-        return made(_towards_zero(packed[1] - packed[0], 32 * _DIFFERENT_MONTHS[word]), start, end)
+        return made(towards_zero(packed[1] - packed[0], 32 * _DIFFERENT_MONTHS[word]), start, end)
     days, micros = last + begun - first, late - early - begun * DAY
     if word in _DIFFERENT_DAYS:
-        return made(_towards_zero(days, _DIFFERENT_DAYS[word]), start, end)
+        return made(towards_zero(days, _DIFFERENT_DAYS[word]), start, end)
     size = (CLOCK_UNITS | EXACT_UNITS)[word]
     if size == 1:
         in_range(step, days)
-    return made(days * (DAY // size) + _towards_zero(micros, size), start, end)
-
-
-def _towards_zero(numbers: Any, size: int) -> Any:
-    return np.abs(numbers) // size * np.sign(numbers)
+    return made(days * (DAY // size) + towards_zero(micros, size), start, end)
 
 
 def _seconds_of_day(zone: Zone, times: Any, days: Any) -> Any:
     """Seconds since a day began, cut off as Java does."""
     micros = np.broadcast_to(times, days.shape) - zone.starts(days)
-    return np.where(micros < 0, -(-micros // MICROS), micros // MICROS)
+    return towards_zero(micros, MICROS)

@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...ordering import valid
+from ...columns.ordering import valid
 from ..programs.accepting import WEEKDAYS
 from ..programs.program import Step, decimal_of
 from ..values import messages
+from ..values.dates import first_days
 from ..values.saturation import saturated
-from ..values.vectors import Value, made, null_where, numbers, repeated, row_count, unscaled_words
-from ..values.zones import DAY, MICROS, MOST_DAYS, Zone, zone_of
+from ..values.vectors import Value, made, null_where, numbers, of_one_length, unscaled_words
+from ..values.zones import DAY, MICROS, MOST_DAYS, Zone, towards_zero, zone_of
 
 _MONTH_UNITS = {
     **dict.fromkeys(("MON", "MONTH", "MM"), 1),
@@ -45,11 +46,6 @@ def _months_of(days: Any) -> tuple[Any, Any]:
     dates = days.astype("datetime64[D]")
     months = dates.astype("datetime64[M]")
     return months.astype(np.int64), (dates - months.astype("datetime64[D]")).astype(np.int64)
-
-
-def first_days(months: Any) -> Any:
-    """The days since 1970 on which months begin."""
-    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
 
 
 def date_field(step: Step, value: Any) -> Any:
@@ -235,7 +231,7 @@ def moved(step: Step, time: Value, interval: Value) -> Any:
     zone, times, micros = own_zone(step), numbers(time), numbers(interval)
     if zone.fixed is not None:
         return _sum(step, time, interval)
-    days = np.where(micros < 0, -(-micros // DAY), micros // DAY)
+    days = towards_zero(micros, DAY)
     offsets = zone.offsets(times)
     shifted = zone.resolved(times + offsets + days * DAY, offsets)
     return made(np.where(days == 0, times, shifted) + (micros - days * DAY), time, interval)
@@ -250,26 +246,25 @@ def _sum(step: Step, time: Value, interval: Value) -> Any:
 
 def interval_of(step: Step, days: Value, hours: Value, minutes: Value, seconds: Value) -> Any:
     """`make_dt_interval(days, hours, minutes, seconds)`."""
-    count = row_count(days, hours, minutes, seconds)
-    parts = [repeated(part, count) for part in (days, hours, minutes, seconds)]
+    parts = of_one_length(days, hours, minutes, seconds)
     units = (DAY, 3600 * MICROS, 60 * MICROS)
-    total, near = unscaled_words(parts[3]).copy(), np.zeros(count)
+    total, near = unscaled_words(parts[3]).copy(), np.zeros(len(parts[3]))
     for part, unit in zip(parts, units, strict=False):
         own = numbers(part).astype(np.int64)
         total, near = total + own * unit, near + own.astype(np.float64) * unit
     given = np.logical_and.reduce([valid(part) for part in parts])
     if (given & (np.abs(near) > MOST_MICROS)).any():
-        raise messages.interval_overflow(step)
+        raise messages.error(step, "INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION")
     return made(total, *parts)
 
 
 def divided_interval(step: Step, interval: Value, number: Value) -> Any:
     """A day-time interval through a whole number, rounded half away from zero."""
-    count = row_count(interval, number)
-    micros, by = (numbers(repeated(v, count)).astype(np.int64) for v in (interval, number))
-    given = valid(repeated(interval, count)) & valid(repeated(number, count))
+    interval, number = of_one_length(interval, number)
+    micros, by = (numbers(value).astype(np.int64) for value in (interval, number))
+    given = valid(interval) & valid(number)
     if (given & (by == 0)).any():
-        raise messages.interval_divided_by_zero(step)
+        raise messages.error(step, "INTERVAL_DIVIDED_BY_ZERO")
     if (given & (by == -1) & (micros == np.iinfo(np.int64).min)).any():
         raise messages.overflow(step, "long overflow")
     size, parts = np.abs(micros).view(np.uint64), np.maximum(np.abs(by).view(np.uint64), 1)
@@ -280,9 +275,7 @@ def divided_interval(step: Step, interval: Value, number: Value) -> Any:
 
 def whole_days(step: Step, interval: Any) -> Any:
     """The days of a day-time interval."""
-    micros = numbers(interval)
-    days = np.where(micros < 0, -(-micros // DAY), micros // DAY)
-    return made(days.astype(np.int32), interval)
+    return made(towards_zero(numbers(interval), DAY).astype(np.int32), interval)
 
 
 def next_day(step: Step, date: Any, weekday: Value) -> Any:

@@ -11,6 +11,10 @@ import numpy as np
 SPACES = "".join(map(chr, range(33))) + "\x7f"
 """What Spark strips from a string before it reads a value: blanks and control characters."""
 
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August", "September"),
+    *("October", "November", "December"),
+)
 _DATE = re.compile(r"([+-]?\d{4,7})(?:-(\d{1,2})(?:-(\d{1,2})(?:[ T].*)?)?)?", re.DOTALL | re.ASCII)
 
 
@@ -44,13 +48,15 @@ def shown_date(days: int) -> str:
     return f"-{shown}" if year < 0 else f"+{shown}" if year > 9999 else shown
 
 
+def first_days(months: Any) -> Any:
+    """The days since 1970 on which months since 1970 begin."""
+    return months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+
+
 def days_of(years: Any, months: Any, days: Any) -> tuple[Any, Any]:
     """Years, months and days as days since 1970 (32 bits), and where there are such days."""
     fits = (months >= 1) & (months <= 12) & (days >= 1)
     months = np.where(fits, (years - 1970) * 12 + months - 1, 0)
-    first, following = (
-        count.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
-        for count in (months, months + 1)
-    )
-    fits &= days <= following - first
+    first = first_days(months)
+    fits &= days <= first_days(months + 1) - first
     return np.where(fits, first + days - 1, 0).astype(np.int32), fits

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.distinct import each
 from .vectors import nulled, numbers
 
 _BITS = {8: (53, -1074, 21, 49), 4: (24, -149, 8, 19)}
@@ -34,9 +35,8 @@ def shown_floats(value: Any) -> Any:
     odd |= (size > 0) & (size < 2.0 ** (smallest + bits - 1))
     odd |= (mantissas == 0.5) & ((exponents - 1 < -low) | (exponents - 1 > high))
     if odd.any():
-        chosen = pa.array(size[odd].astype(np.float64)).dictionary_encode()
-        each = [_shown(number, bits, smallest) for number in chosen.dictionary.to_pylist()]
-        shown = pa.array(each, pa.string()).take(chosen.indices)
+        chosen = pa.array(size[odd].astype(np.float64))
+        shown = each(chosen, lambda number: _shown(number, bits, smallest), pa.string())
         text = pc.replace_with_mask(text, pa.array(odd), shown)
     minus = np.signbit(data) & ~np.isnan(data)
     if minus.any():
@@ -150,9 +150,9 @@ def _approached(number: float, exponent: int, precision: int, point: int) -> tup
     first, down, up = True, False, False
     while not (down or up):
         digit, rest = divmod(rest, unit)
-        rest, near = rest * 10, _wrapped(near * 10, width)
+        rest, near = rest * 10, wrapped(near * 10, width)
         # A sum that leaves its type is negative there.
-        down, up = rest < near, _wrapped(rest + near, width) > 10 * unit
+        down, up = rest < near, wrapped(rest + near, width) > 10 * unit
         if near <= 0:
             down = up = True
         if first and digit == 0 and not up:
@@ -178,7 +178,8 @@ def _width(*bits: int) -> int | None:
     return next((width for width in (32, 64) if max(bits) < width), None)
 
 
-def _wrapped(number: int, width: int | None) -> int:
+def wrapped(number: int, width: int | None) -> int:
+    """The lowest bits of a whole number, as a signed one; None: all of them."""
     if width is None:
         return number
     half = 1 << width - 1

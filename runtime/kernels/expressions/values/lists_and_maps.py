@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...ordering import list_parts, spread, valid
+from ...columns.lists import lists_of
+from ...columns.ordering import list_parts, spread, valid
+from ...columns.texts import ends_of
 from ..programs.program import Kind
 from .vectors import plain_type
 
@@ -18,15 +20,16 @@ def lists(kind: Kind, values: Any, lengths: npt.NDArray[np.int64], *sources: Any
     """Lists of values one behind the other, so many each; null where a source is."""
     wanted = plain_type(kind)
     values = values if values.type == wanted.value_type else values.cast(wanted.value_type)
-    return pa.ListArray.from_arrays(_offsets(lengths), values, type=wanted, mask=_nulls(sources))
+    return lists_of(values, lengths, wanted, missing=_nulls(sources))
 
 
 def maps(kind: Kind, keys: Any, items: Any, lengths: npt.NDArray[np.int64], *sources: Any) -> Any:
     """Maps of keys and values one behind the other, likewise."""
     wanted = plain_type(kind)
     keys, items = keys.cast(wanted.key_type), items.cast(wanted.item_type)
-    offsets, nulls = _offsets(lengths), _nulls(sources)
-    return pa.MapArray.from_arrays(offsets, keys, items, type=wanted, mask=nulls)
+    offsets, nulls = pa.array(ends_of(lengths), pa.int32()), _nulls(sources)
+    mask = None if nulls is None else pa.array(nulls)
+    return pa.MapArray.from_arrays(offsets, keys, items, type=wanted, mask=mask)
 
 
 def side_by_side(columns: Sequence[Any]) -> tuple[Any, npt.NDArray[np.int64]]:
@@ -41,15 +44,6 @@ def side_by_side(columns: Sequence[Any]) -> tuple[Any, npt.NDArray[np.int64]]:
     return items.take(pa.array(spread(starts, sizes.ravel()))), sizes.sum(axis=1)
 
 
-def rows_of(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The row of each element."""
-    return np.repeat(np.arange(len(lengths)), lengths)
-
-
-def _offsets(lengths: npt.NDArray[np.int64]) -> Any:
-    return pa.array(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32))
-
-
 def _nulls(sources: Sequence[Any]) -> Any:
     masks = [~valid(source) for source in sources if source.null_count]
-    return pa.array(np.logical_or.reduce(masks)) if masks else None
+    return np.logical_or.reduce(masks) if masks else None

@@ -6,7 +6,7 @@ import math
 from decimal import Decimal
 
 from ... import errors
-from ...errors import BYPASS, KernelError
+from ...errors import KernelError
 from ..programs.program import Kind, Step, decimal_of
 from .java_numbers import java_double
 from .zones import shown_timestamp
@@ -18,91 +18,29 @@ def _at(step: Step, error: KernelError) -> KernelError:
     return KernelError(error.condition, message)
 
 
-def _error(step: Step, condition: str, /, **parameters: object) -> KernelError:
+def error(step: Step, condition: str, /, **parameters: object) -> KernelError:
+    """The error for an entry of the table of conditions, a value for each of its parameters."""
     return _at(step, KernelError.of(condition, **parameters))
-
-
-def divide_by_zero(step: Step) -> KernelError:
-    """A division by zero."""
-    return _error(step, "DIVIDE_BY_ZERO", **BYPASS)
-
-
-def remainder_by_zero(step: Step) -> KernelError:
-    """A remainder of a division by zero."""
-    return _error(step, "REMAINDER_BY_ZERO", **BYPASS)
-
-
-def interval_divided_by_zero(step: Step) -> KernelError:
-    """An interval divided by zero."""
-    return _error(step, "INTERVAL_DIVIDED_BY_ZERO")
-
-
-def interval_overflow(step: Step) -> KernelError:
-    """An interval that is longer than any."""
-    return _error(step, "INTERVAL_ARITHMETIC_OVERFLOW.WITHOUT_SUGGESTION")
-
-
-def null_key(step: Step) -> KernelError:
-    """A map with a null for a key."""
-    return _error(step, "NULL_MAP_KEY")
 
 
 def comparator_null(step: Step, one: object, other: object) -> KernelError:
     """A comparator that gives null."""
     if not all(isinstance(value, int | str) for value in (one, other)):
         return errors.not_exact("A comparator of array_sort gives null: there Spark fails.")
-    return _error(step, "COMPARATOR_RETURNS_NULL", firstValue=one, secondValue=other)
-
-
-def array_index(step: Step, index: int, size: int) -> KernelError:
-    """An index beyond the end of an array."""
-    return _error(step, "INVALID_ARRAY_INDEX", indexValue=index, arraySize=size)
-
-
-def element_index(step: Step, index: int, size: int) -> KernelError:
-    """The same of `element_at`."""
-    return _error(step, "INVALID_ARRAY_INDEX_IN_ELEMENT_AT", indexValue=index, arraySize=size)
-
-
-def index_of_zero(step: Step) -> KernelError:
-    """An index that counts from 1 and is 0."""
-    return _error(step, "INVALID_INDEX_OF_ZERO")
-
-
-def slice_start(step: Step) -> KernelError:
-    """A slice that begins at 0."""
-    return _error(
-        step, "INVALID_PARAMETER_VALUE.START", parameter="`start`", functionName="`slice`"
-    )
-
-
-def slice_length(step: Step, length: int) -> KernelError:
-    """A slice of a negative length."""
-    return _error(
-        step,
-        "INVALID_PARAMETER_VALUE.LENGTH",
-        parameter="`length`",
-        functionName="`slice`",
-        length=length,
-    )
+    return error(step, "COMPARATOR_RETURNS_NULL", firstValue=one, secondValue=other)
 
 
 def cannot_add(step: Step, number: int, unit: str, micros: int) -> KernelError:
     """A number of units that takes a timestamp out of 64 bits."""
     time = shown_timestamp(micros, step.zone)
     operation = f"add {number}L {unit} to TIMESTAMP '{time}'"
-    return _error(step, "DATETIME_OVERFLOW", operation=operation)
+    return error(step, "DATETIME_OVERFLOW", operation=operation)
 
 
 def field_out_of_bounds(step: Step, why: str) -> KernelError:
     """A year, month, day, hour, minute or second that there is not."""
     condition = "DATETIME_FIELD_OUT_OF_BOUNDS.WITHOUT_SUGGESTION"
-    return _error(step, condition, rangeMessage=why)
-
-
-def fraction_of_second(step: Step, seconds: str) -> KernelError:
-    """Seconds between 60 and 61."""
-    return _error(step, "INVALID_FRACTION_OF_SECOND", secAndMicros=seconds)
+    return error(step, condition, rangeMessage=why)
 
 
 def overflow(step: Step, text: str = "overflow", instead: str = "") -> KernelError:
@@ -112,7 +50,7 @@ def overflow(step: Step, text: str = "overflow", instead: str = "") -> KernelErr
 
 def small_overflow(step: Step, left: int, symbol: str, right: int, instead: str) -> KernelError:
     """A sum, difference or product of bytes or shorts that leaves the type."""
-    return _error(
+    return error(
         step,
         "BINARY_ARITHMETIC_OVERFLOW",
         value1=f"{left}S",
@@ -122,14 +60,14 @@ def small_overflow(step: Step, left: int, symbol: str, right: int, instead: str)
     )
 
 
-def does_not_fit_decimal(step: Step, value: Decimal, kind: Kind) -> KernelError:
-    """A number with more digits than a decimal type has."""
-    return _at(step, errors.no_decimal(f"{value:f}", *(decimal_of(kind) or (0, 0))))
+def does_not_fit_decimal(step: Step, value: Decimal) -> KernelError:
+    """A number with more digits than the decimal type of a step has."""
+    return _at(step, errors.no_decimal(f"{value:f}", *(decimal_of(step.kind) or (0, 0))))
 
 
 def cast_overflow(step: Step, value: object) -> KernelError:
     """A number that the target of a cast cannot hold."""
-    return _error(
+    return error(
         step,
         "CAST_OVERFLOW",
         value=_literal(value, step.kinds[0], step.zone),
@@ -140,7 +78,7 @@ def cast_overflow(step: Step, value: object) -> KernelError:
 
 def cast_invalid(step: Step, value: str) -> KernelError:
     """A string that is no value of the target of a cast."""
-    return _error(
+    return error(
         step,
         "CAST_INVALID_INPUT",
         expression=_literal(value, "string", step.zone),
@@ -153,28 +91,13 @@ def cannot_parse(step: Step, value: str, where: str) -> KernelError:
     """A string that is no time in a pattern."""
     function = str(step.options[0]) if step.options else "try_to_timestamp"
     message = f"Text '{value}' could not be parsed{where}"
-    return _error(step, "CANNOT_PARSE_TIMESTAMP", message=message, func=f"`{function}`")
-
-
-def malformed_characters(step: Step, charset: str) -> KernelError:
-    """Bytes that are no text in a character set."""
-    return _error(step, "MALFORMED_CHARACTER_CODING", function="`decode`", charset=charset)
-
-
-def cannot_decode_url(step: Step, value: str) -> KernelError:
-    """A text with a percent sign before what are no two hexadecimal digits."""
-    return _error(step, "CANNOT_DECODE_URL", url=value)
-
-
-def invalid_url(step: Step, value: str) -> KernelError:
-    """A text that is no URL."""
-    return _error(step, "INVALID_URL", url=value)
+    return error(step, "CANNOT_PARSE_TIMESTAMP", message=message, func=f"`{function}`")
 
 
 def datetime_overflow(step: Step, value: int, unit: str) -> KernelError:
     """A number of milliseconds or seconds that is no timestamp."""
     operation = f"create a TIMESTAMP from {value}L {unit} since the epoch"
-    return _error(step, "DATETIME_OVERFLOW", operation=operation)
+    return error(step, "DATETIME_OVERFLOW", operation=operation)
 
 
 def _sql(kind: Kind) -> str:

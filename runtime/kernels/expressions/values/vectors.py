@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.nested import rebuilt
 from ..programs.program import UNTOUCHED, Kind, decimal_of
 
 Value = Any
@@ -94,22 +95,7 @@ def shown(array: Any, kind: Kind) -> Any:
 def _viewed(array: Any, wanted: Any) -> Any:
     if array.type == wanted:
         return array
-    if pa.types.is_list(wanted):
-        values = _viewed(array.values, wanted.value_type)
-        nulls = array.is_null() if array.null_count else None
-        return pa.ListArray.from_arrays(array.offsets, values, type=wanted, mask=nulls)
-    if pa.types.is_map(wanted):
-        keys, items = _viewed(array.keys, wanted.key_type), _viewed(array.items, wanted.item_type)
-        nulls = array.is_null() if array.null_count else None
-        return pa.MapArray.from_arrays(array.offsets, keys, items, type=wanted, mask=nulls)
-    if not pa.types.is_struct(wanted):
-        return array.view(wanted)
-    parts = [
-        _viewed(array.field(i), wanted.field(i).type).slice(0, len(array))
-        for i in range(wanted.num_fields)
-    ]
-    nulls = array.is_null() if array.null_count else None
-    return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=nulls)
+    return rebuilt(array, wanted, _viewed) if pa.types.is_nested(wanted) else array.view(wanted)
 
 
 def repeated(value: Value, count: int) -> Any:
@@ -160,6 +146,12 @@ def _numbers_of(column: Any, own: Any, words: Any) -> Any:
 def row_count(*values: Value) -> int:
     """How many rows some values have, of which one at least is a column."""
     return next(len(value) for value in values if not isinstance(value, pa.Scalar))
+
+
+def of_one_length(*values: Value) -> list[Any]:
+    """Values as columns, of which one at least is one: constants stand in every row."""
+    count = row_count(*values)
+    return [repeated(value, count) for value in values]
 
 
 def numbers(value: Value) -> Any:

@@ -1,0 +1,177 @@
+"""Results made of all values with their counts, or of lists: percentiles, modes, ordered lists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..columns.floats import doubles, normalised
+from ..columns.lists import elements_of, lists_of, rows_of
+from ..columns.ordering import ranks, valid
+
+Int64 = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The values of lists of (value, count), list by list and each list in order.
+
+    Attributes:
+        values: all values.
+        ranks: their ranks among all values.
+        counts: how often each occurs.
+        starts: per list where its values start.
+        lengths: per list how many different values it has.
+        totals: per list how many values it has.
+    """
+
+    values: Any
+    ranks: Int64
+    counts: Int64
+    starts: Int64
+    lengths: Int64
+    totals: Int64
+
+    @classmethod
+    def of(cls, column: Any, *, downwards: bool = False) -> _Counted:
+        pairs, lengths = elements_of(column)
+        values, count = pairs.flatten()
+        counts = np.asarray(count.to_numpy(zero_copy_only=False), np.int64)
+        rank = ranks(values)
+        order = np.lexsort((-rank if downwards else rank, rows_of(lengths)))
+        ends = np.append(0, np.cumsum(counts[order]))
+        last = np.cumsum(lengths)
+        return cls(
+            values.take(pa.array(order)),
+            rank[order],
+            counts[order],
+            last - lengths,
+            lengths,
+            ends[last] - ends[last - lengths],
+        )
+
+    def at(self, places: Int64) -> Int64:
+        """Per list with values, the positions of the values at these places among all of it.
+
+        Args:
+            places: a row per list with values, a column per place, counted from 0.
+        """
+        ends = np.cumsum(self.counts)
+        used = self.totals > 0
+        before = (np.append(0, ends)[self.starts])[used]
+        found = np.searchsorted(ends, before[:, None] + places, side="right")
+        return np.asarray(found, np.int64)
+
+
+def percentile(buffers: Sequence[Any], shares: Sequence[float], several: bool, down: bool) -> Any:
+    """`percentile`: the value at each share, between the two nearest ones in proportion."""
+    counted = _Counted.of(buffers[0], downwards=down)
+    used = counted.totals > 0
+    places = np.array(shares)[None, :] * (counted.totals[used] - 1)[:, None]
+    low, high = np.floor(places), np.ceil(places)
+    lower, upper = (_doubles(counted, counted.at(p.astype(np.int64))) for p in (low, high))
+    same = (low == high) | (lower == upper) | (np.isnan(lower) & np.isnan(upper))
+    with np.errstate(all="ignore"):
+        between = lower + (upper - lower) * (places - low)
+    found = _typed(np.where(same, lower, between).ravel(), counted.values.type)
+    return _arranged(found, used, len(shares), several)
+
+
+def percentile_disc(
+    buffers: Sequence[Any], shares: Sequence[float], several: bool, down: bool
+) -> Any:
+    """`percentile_disc`: the first value that so large a share of all is not above."""
+    counted = _Counted.of(buffers[0], downwards=down)
+    used = counted.totals > 0
+    found = _doubles(counted, counted.at(_ceiling(shares, counted.totals[used])))
+    return _arranged(_typed(found.ravel(), counted.values.type), used, len(shares), several)
+
+
+def percentile_approx(
+    buffers: Sequence[Any], shares: Sequence[float], several: bool, accuracy: int
+) -> Any:
+    """`percentile_approx`: the same, and an extreme where the share is within the error of it."""
+    counted = _Counted.of(buffers[0])
+    used = counted.totals > 0
+    totals = counted.totals[used]
+    places, error = _ceiling(shares, totals), 1.0 / accuracy
+    for i, share in enumerate(shares):
+        if share <= error:
+            places[:, i] = 0
+        elif share >= 1 - error:
+            places[:, i] = totals - 1
+    found = counted.values.take(pa.array(counted.at(places).ravel()))
+    return _arranged(found, used, len(shares), several)
+
+
+def _ceiling(shares: Sequence[float], totals: Int64) -> Int64:
+    places = np.ceil(np.array(shares)[None, :] * totals[:, None]).astype(np.int64)
+    return np.asarray(np.maximum(places - 1, 0), np.int64)
+
+
+def _doubles(counted: _Counted, positions: Int64) -> Numbers:
+    chosen = counted.values.take(pa.array(positions.ravel()))
+    return doubles(chosen).reshape(positions.shape)
+
+
+def _typed(numbers: Numbers, kind: Any) -> Any:
+    """Results: doubles, or durations if the values are."""
+    if not pa.types.is_duration(kind):
+        return pa.array(numbers)
+    return pa.array(np.trunc(numbers).astype(np.int64)).view(kind)
+
+
+def _arranged(found: Any, used: Mask, count: int, several: bool) -> Any:
+    """A value or a list of them per row, null in rows without values."""
+    if not several:
+        return _spaced(found, used)
+    lengths = np.where(used, count, 0)
+    return lists_of(found, lengths, missing=~used)
+
+
+def _spaced(values: Any, used: Mask) -> Any:
+    """The values at the rows that are used, null elsewhere."""
+    positions = np.cumsum(used) - 1
+    return values.take(pa.array(positions, mask=~used))
+
+
+def mode(buffers: Sequence[Any], highest: bool) -> Any:
+    """`mode`: of the values that occur most often the lowest, or the highest; floats normalised."""
+    counted = _Counted.of(buffers[0])
+    used = counted.lengths > 0
+    rank = -counted.ranks if highest else counted.ranks
+    order = np.lexsort((rank, -counted.counts, rows_of(counted.lengths)))
+    chosen = counted.values.take(pa.array(order[counted.starts[used]]))
+    return _spaced(normalised(chosen), used)
+
+
+def listagg(buffers: Sequence[Any], separator: str, orders: Sequence[tuple[bool, bool]]) -> Any:
+    """`listagg`: the strings of each list joined, null for an empty list.
+
+    Args:
+        buffers: lists of strings; if there is an order, of structs of a string and its keys.
+        separator: what stands between two strings.
+        orders: per key whether it ascends and whether nulls come first.
+    """
+    elements, lengths = elements_of(buffers[0])
+    if orders:
+        keys = [
+            _order(pc.struct_field(elements, [i + 1]), *order) for i, order in enumerate(orders)
+        ]
+        positions = np.lexsort((*reversed(keys), rows_of(lengths)))
+        elements = pc.struct_field(elements, [0]).take(pa.array(positions))
+    return pc.binary_join(lists_of(elements, lengths, missing=lengths == 0), separator)
+
+
+def _order(key: Any, ascending: bool, nulls_first: bool) -> Int64:
+    rank = ranks(key) if ascending else -ranks(key)
+    bounds = np.iinfo(np.int64)
+    return np.where(valid(key), rank, bounds.min if nulls_first else bounds.max)

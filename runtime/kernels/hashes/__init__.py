@@ -1,0 +1,1 @@
+"""Hash functions of Arrow columns: Spark's own, and those of sketches."""

@@ -1,0 +1,67 @@
+"""Spark's `hash` and `xxhash64` of Arrow columns: the same numbers for the same values.
+
+`hash` is MurmurHash3, `xxhash64` is XXH64, both with seed 42. A row's columns are hashed one after
+the other, each with the hash so far as its seed; a null leaves it as it is. So are the fields of a
+struct, the elements of a list, and a map's entries, first key, then value, in their order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...state.rows import Int32, Int64
+from ..columns.floats import is_list
+from .columns import HashedColumn, hashed_column, is_hashed_flat
+from .functions import XXH64, Murmur3
+
+SEED = 42
+
+
+def can_hash(kind: Any) -> bool:
+    """Whether columns of an Arrow type are hashed here: all that Spark's types travel in.
+
+    Floats are hashed in Spark's one form of zero and of NaN, as its `hash` does. Rows whose keys
+    are equal have one hash, but the keys themselves may differ: see `floats.normalised`.
+    """
+    if pa.types.is_dictionary(kind) or is_list(kind):
+        return can_hash(kind.value_type)
+    if pa.types.is_map(kind):
+        return can_hash(kind.key_type) and can_hash(kind.item_type)
+    if pa.types.is_struct(kind):
+        return all(can_hash(field.type) for field in kind)
+    return is_hashed_flat(kind)
+
+
+def places_of(columns: Sequence[Any], count: int) -> Int32:
+    """Spark's `hash` of rows.
+
+    Args:
+        columns: Arrow arrays of types that `can_hash` knows.
+        count: how many rows there are.
+    """
+    places: Int32 = _folded(list(map(hashed_column, columns)), count, Murmur3).view(np.int32)
+    return places
+
+
+def hashes_of(columns: Sequence[Any], count: int) -> Int64:
+    """Spark's `xxhash64` of rows; see `places_of`."""
+    hashes: Int64 = _folded(list(map(hashed_column, columns)), count, XXH64).view(np.int64)
+    return hashes
+
+
+def places_and_hashes(columns: Sequence[Any], count: int) -> tuple[Int32, Int64]:
+    """Both of rows; see `places_of`."""
+    hashed = [hashed_column(column) for column in columns]
+    places, hashes = (_folded(hashed, count, function) for function in (Murmur3, XXH64))
+    return places.view(np.int32), hashes.view(np.int64)
+
+
+def _folded(columns: Sequence[HashedColumn], count: int, function: Any) -> Any:
+    seeds = np.full(count, SEED, function.word)
+    for column in columns:
+        seeds = column.folded(function, seeds)
+    return seeds

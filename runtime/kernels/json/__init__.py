@@ -1,0 +1,1 @@
+"""JSON values and records one by one, as Spark's JacksonParser takes them."""

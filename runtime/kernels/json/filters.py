@@ -1,0 +1,90 @@
+"""What Spark's JSON reader skips: records that fail a condition on the columns read so far.
+
+Spark hands conditions to its reader (`spark.sql.json.filterPushdown.enabled`). A record that fails
+one as soon as its last column has been read is left out there and then: the rest of it may be
+malformed, and of a field that stands twice the first value has decided. All other records the
+filter above would leave out just as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from .errors import Partial, Uncertain
+from .values import space, struct_reader
+
+
+class Condition(Protocol):
+    """Computes a condition."""
+
+    def evaluate(self, batch: Any) -> list[Any]:
+        """One boolean array over the rows of a record batch."""
+
+
+@dataclass(frozen=True)
+class PushedFilter:
+    """A condition that Spark's reader is given.
+
+    Attributes:
+        columns: the places of the columns that it reads.
+        evaluator: computes it over the columns of a record; None: it is not computed here.
+    """
+
+    columns: frozenset[int]
+    evaluator: Condition | None
+
+
+class SkippedRecords:
+    """Tells which records Spark's reader skips.
+
+    Args:
+        fields: the Arrow fields of the columns.
+        filters: the conditions.
+        zone: the session's time zone.
+    """
+
+    def __init__(self, fields: Sequence[Any], filters: Sequence[PushedFilter], zone: str) -> None:
+        self._fields = list(fields)
+        self._filters = filters
+        self._missing: list[int] = []
+        self._read = struct_reader(self._fields, zone, Partial(), self._passes)
+
+    def skipped(self, text: str) -> bool:
+        """Whether a line is left out.
+
+        Raises:
+            Uncertain: a condition is not computed here.
+        """
+        start = space(text, 0)
+        if not text.startswith("{", start):
+            return False  # the records of an array are not filtered
+        self._missing = [len(one.columns) for one in self._filters]
+        try:
+            return self._read(text, start)[0] is None
+        except json.JSONDecodeError:
+            return False
+
+    def _passes(self, place: int, row: list[Any]) -> bool:
+        for number, one in enumerate(self._filters):
+            if place in one.columns:
+                self._missing[number] -= 1
+                if self._missing[number] == 0 and not self._holds(one, row):
+                    return False
+        return True
+
+    def _holds(self, one: PushedFilter, row: list[Any]) -> bool:
+        if one.evaluator is None:
+            raise Uncertain("an odd record, and a condition is put to its columns")
+        arrays = [
+            pa.array([value if place in one.columns else None], field.type)
+            for place, (value, field) in enumerate(zip(row, self._fields, strict=True))
+        ]
+        (result,) = one.evaluator.evaluate(
+            pa.RecordBatch.from_arrays(arrays, schema=pa.schema(self._fields))
+        )
+        return result[0].as_py() is True

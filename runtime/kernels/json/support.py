@@ -1,0 +1,129 @@
+"""Which JSON files can be read without Spark: decided from the schema and the reader's options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ....planner.model.schemas.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    MapType,
+    ShortType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+_TYPES = {
+    BooleanType,
+    ByteType,
+    ShortType,
+    IntegerType,
+    LongType,
+    FloatType,
+    DoubleType,
+    DecimalType,
+    StringType,
+    BinaryType,
+    DateType,
+    TimestampType,
+    TimestampNTZType,
+}
+_CORRUPT = "_corrupt_record"
+"""The column into which Spark puts the text of malformed lines."""
+_MODES = ("PERMISSIVE", "FAILFAST", "DROPMALFORMED")
+_DEFAULTS = {
+    "multiline": ("false",),
+    "primitivesasstring": ("false",),
+    "prefersdecimal": ("false", "true"),  # of schema inference
+    "dropfieldifallnull": ("false", "true"),  # of schema inference
+    "allowcomments": ("false",),
+    "allowunquotedfieldnames": ("false",),
+    "allowsinglequotes": ("true",),
+    "allownumericleadingzeros": ("false",),
+    "allowbackslashescapinganycharacter": ("false",),
+    "allowunquotedcontrolchars": ("false",),
+    "allownonnumericnumbers": ("true",),
+    "locale": ("en-us",),
+    "columnnameofcorruptrecord": (_CORRUPT,),
+}
+"""Options in lower case, and the values with which files are read as without them."""
+
+
+def unsupported(schema: StructType, options: Mapping[str, str]) -> str | None:
+    """Why JSON files cannot be read here as Spark reads them; None: they can.
+
+    Args:
+        schema: the columns that Spark reads, given by the user.
+        options: those of the reader that say how a file is read, without the file source's own.
+    """
+    for name, value in options.items():
+        if name.lower() == "mode":
+            accepted: tuple[str, ...] = tuple(mode.lower() for mode in _MODES)
+        else:
+            accepted = _DEFAULTS.get(name.lower(), ())
+        if value.lower() not in accepted:
+            return f"the option '{name}' is '{value}'"
+    if not schema.fields:
+        return "no column is read"
+    if any(field.name == _CORRUPT for field in schema.fields):
+        return f"the column '{_CORRUPT}' holds the text of malformed lines"
+    return _unsupported_type(schema)
+
+
+def _unsupported_type(data_type: DataType) -> str | None:
+    match data_type:
+        case StructType(fields=fields):
+            names = [field.name for field in fields]
+            repeated = sorted({name for name in names if names.count(name) > 1})
+            if repeated:
+                return f"the field '{repeated[0]}' stands twice in the schema"
+            if not fields:
+                return "a struct has no fields"
+            found = (_unsupported_type(field.data_type) for field in fields)
+            return next((reason for reason in found if reason is not None), None)
+        case ArrayType(element_type=element):
+            return _unsupported_type(element)
+        case MapType(key_type=key, value_type=value):
+            if type(key) is not StringType:
+                return f"a map has keys of type {key.sql}"
+            return _unsupported_type(value)
+    return None if type(data_type) in _TYPES else f"a value has the type {data_type.sql}"
+
+
+_STEP = re.compile(r"\.([^.\[*'\"\s]+)|\['([^'*\[\]?]+)'\]|\[([0-9]{1,9})\]")
+
+
+def path_steps(path: object) -> tuple[str | int, ...] | None:
+    """The names and indexes in a path of get_json_object such as `$.a[0].b`.
+
+    None: it has other steps, or begins with an index.
+    """
+    if not isinstance(path, str) or not path.startswith(("$.", "$['")) or _STEP.sub("", path[1:]):
+        return None
+    return tuple(
+        int(index) if index else name or quoted for name, quoted, index in _STEP.findall(path)
+    )
+
+
+def is_written(data_type: DataType) -> bool:
+    """Whether `to_json` writes values of a type here."""
+    match data_type:
+        case StructType(fields=fields):
+            return bool(fields) and all(is_written(field.data_type) for field in fields)
+        case ArrayType(element_type=element):
+            return is_written(element)
+        case MapType(key_type=key, value_type=value):
+            return type(key) is StringType and is_written(value)
+    return type(data_type) in _TYPES
