@@ -9,17 +9,16 @@ from typing import ClassVar, Literal
 from ..planner.model.expressions.bound import bind
 from ..planner.model.expressions.core import (
     AttributeReference,
-    Call,
     Cast,
     Expression,
     SortOrder,
     ascending,
 )
-from ..planner.model.expressions.core import Literal as Constant
+from ..planner.model.expressions.literal import lit
 from ..planner.model.frozen import dataclass
+from ..planner.model.functions.build import call, long
 from ..planner.model.plans.logical import JoinType, join_output
 from ..planner.model.schemas.types import (
-    INT,
     LONG,
     ByteType,
     DataType,
@@ -176,10 +175,8 @@ def packed_keys(keys: Sequence[Expression]) -> tuple[Expression, ...]:
         return tuple(keys)
     packed = keys[0] if isinstance(keys[0].data_type, LongType) else Cast(child=keys[0], type_=LONG)
     for key, bits in zip(keys[1:], sizes[1:], strict=True):
-        moved = Call(name="shiftleft", arguments=(packed, Constant(value=bits, type_=INT)))
-        mask = Constant(value=(1 << bits) - 1, type_=LONG)
-        own = Call(name="&", arguments=(Cast(child=key, type_=LONG), mask))
-        packed = Call(name="|", arguments=(moved, own))
+        own = call("&", Cast(child=key, type_=LONG), long((1 << bits) - 1))
+        packed = call("|", call("shiftleft", packed, lit(bits)), own)
     return (packed,)
 
 

@@ -23,15 +23,16 @@ from ..model.expressions.core import Call, Expression, Literal
 from ..model.expressions.equality import canonical
 from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ..model.frozen import dataclass
+from ..model.functions.build import call
 from ..model.plans.logical import Join, JoinType
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.statistics import size_in_bytes
 from ..model.schemas.types import (
+    AnsiIntervalType,
     BinaryType,
     BooleanType,
     DataType,
-    DateType,
-    DayTimeIntervalType,
+    DatetimeType,
     DecimalType,
     DoubleType,
     FloatType,
@@ -39,9 +40,6 @@ from ..model.schemas.types import (
     MapType,
     StringType,
     StructType,
-    TimestampNTZType,
-    TimestampType,
-    YearMonthIntervalType,
     as_nullable,
     contains_type,
 )
@@ -99,11 +97,8 @@ def equi_join(join: Join) -> EquiJoin | None:
 
 def _null_safe(left: Expression, right: Expression) -> Iterator[tuple[Expression, Expression]]:
     default = Literal(value=_default(left.data_type), type_=left.data_type)
-    yield (
-        Call(name="coalesce", arguments=(left, default)),
-        Call(name="coalesce", arguments=(right, default)),
-    )
-    yield Call(name="isnull", arguments=(left,)), Call(name="isnull", arguments=(right,))
+    yield call("coalesce", left, default), call("coalesce", right, default)
+    yield call("isnull", left), call("isnull", right)
 
 
 def _default(data_type: DataType) -> object:
@@ -115,9 +110,7 @@ def _default(data_type: DataType) -> object:
             return ""
         case FloatType() | DoubleType():
             return 0.0
-        case IntegralType() | DateType() | TimestampType() | TimestampNTZType():
-            return 0
-        case DayTimeIntervalType() | YearMonthIntervalType():
+        case IntegralType() | DatetimeType() | AnsiIntervalType():
             return 0
         case DecimalType():
             return Decimal(0)

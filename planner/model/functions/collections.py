@@ -11,8 +11,7 @@ from ..ids import fresh_id
 from ..registry import FunctionSpec, Show, null_if_any, register
 from ..schemas.types import BOOLEAN, INT, LONG, NULL, STRING, ArrayType, DataType, NullType
 from ..settings.conf import Conf
-from ..text.quoting import in_quotes, to_sql_id, to_sql_type
-from ..text.text import pretty
+from ..text.quoting import to_sql_type
 from ..tree import replace
 from . import array_values as values
 from .coercion import (
@@ -23,7 +22,12 @@ from .coercion import (
     wider_without_strings,
 )
 from .inputs import parameter
-from .mismatch import require_count, require_orderable, type_mismatch, unexpected_type
+from .mismatch import (
+    function_mismatch,
+    require_count,
+    require_orderable,
+    unexpected_type,
+)
 from .operator_values import is_in
 from .shapes import (
     always_null,
@@ -44,11 +48,10 @@ def element_of(expression: Expression) -> DataType:
 
 
 def _bad_element(call: Call, array: DataType, element: DataType) -> AnalysisError:
-    return type_mismatch(
+    return function_mismatch(
         "ARRAY_FUNCTION_DIFF_TYPES",
-        pretty(call),
-        functionName=to_sql_id(call.name),
-        dataType=in_quotes("ARRAY"),
+        call,
+        dataType='"ARRAY"',
         leftType=to_sql_type(array),
         rightType=to_sql_type(element),
     )
@@ -68,7 +71,7 @@ def _with_element(
                 raise _bad_element(call, kind, element.data_type)
             raise unexpected_type(call, 0, '"ARRAY"')
         if isinstance(element.data_type, NullType):
-            raise type_mismatch("NULL_TYPE", pretty(call), functionName=to_sql_id(call.name))
+            raise function_mismatch("NULL_TYPE", call)
         for at, wanted in enumerate(extra):
             given = call.arguments[1 + at].data_type
             if parameter(wanted).implicit(given, ansi=False) != given:
@@ -95,13 +98,8 @@ def _two_arrays(call: Call, conf: Conf) -> Expression:
     sides = coerce_to_common(call.arguments, conf, strings=False) if arrays else None
     if sides is None:
         left, right = (to_sql_type(a.data_type) for a in call.arguments)
-        raise type_mismatch(
-            "BINARY_ARRAY_DIFF_TYPES",
-            pretty(call),
-            functionName=to_sql_id(call.name),
-            arrayType=in_quotes("ARRAY"),
-            leftType=left,
-            rightType=right,
+        raise function_mismatch(
+            "BINARY_ARRAY_DIFF_TYPES", call, arrayType='"ARRAY"', leftType=left, rightType=right
         )
     return with_arguments(call, sides)
 

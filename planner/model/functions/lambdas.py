@@ -12,7 +12,6 @@ from ..registry import FunctionSpec, HigherOrder, Parameters, Show, register
 from ..schemas.types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapType, same_type
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_id, to_sql_type
-from ..text.text import pretty
 from .mismatch import require_count, type_mismatch, unexpected_type
 from .shapes import (
     Check,
@@ -116,7 +115,7 @@ def _check_array_sort(call: Call, conf: Conf) -> Expression:
     if call.arguments[1].data_type != INT:
         raise type_mismatch(
             "UNEXPECTED_RETURN_TYPE",
-            pretty(call),
+            call,
             functionName=to_sql_id("lambdafunction"),
             expectedType='"INT"',
             actualType=to_sql_type(call.arguments[1].data_type),

@@ -18,13 +18,12 @@ from ..schemas.types import (
     StructType,
 )
 from ..settings.conf import Conf
-from ..text.quoting import in_quotes, to_sql_id, to_sql_type
-from ..text.text import pretty
+from ..text.quoting import to_sql_type
 from ..tree import replace
 from .access import element_type
 from .coercion import cast_to, coerce_to_common, wider_without_strings
 from .collections import element_of, merged, null_or_holds_null
-from .mismatch import require_count, type_mismatch, type_names, unexpected_type
+from .mismatch import function_mismatch, require_count, type_names, unexpected_type
 from .shapes import like_call, scalar, with_arguments
 
 
@@ -83,13 +82,8 @@ def _with_key(call: Call, conf: Conf) -> Expression:
 
 def _bad_key(call: Call) -> AnalysisError:
     left, right = (to_sql_type(a.data_type) for a in call.arguments)
-    return type_mismatch(
-        "MAP_FUNCTION_DIFF_TYPES",
-        pretty(call),
-        functionName=to_sql_id(call.name),
-        dataType=in_quotes("MAP"),
-        leftType=left,
-        rightType=right,
+    return function_mismatch(
+        "MAP_FUNCTION_DIFF_TYPES", call, dataType='"MAP"', leftType=left, rightType=right
     )
 
 
@@ -147,12 +141,7 @@ def _check_map_concat(call: Call, conf: Conf) -> Expression:
     for argument in call.arguments:
         if not isinstance(argument.data_type, MapType):
             names = type_names([a.data_type for a in call.arguments])
-            raise type_mismatch(
-                "MAP_CONCAT_DIFF_TYPES",
-                pretty(call),
-                functionName=to_sql_id("map_concat"),
-                dataType=names,
-            )
+            raise function_mismatch("MAP_CONCAT_DIFF_TYPES", call, dataType=names)
     values = coerce_to_common(call.arguments, conf)
     return with_arguments(call, values or call.arguments)
 

@@ -35,7 +35,7 @@ from ....planner.model.expressions.windows import (
     WindowExpression,
     WindowTime,
 )
-from ....planner.model.functions.coercion import coerce_case_when
+from ....planner.model.functions.conditional import coerce_case_when
 from ....planner.model.schemas.casts import can_cast, instead_of_cast
 from ....planner.model.schemas.types import ArrayType, MapType, StructType
 from ....planner.model.text.quoting import in_quotes, to_sql_id, to_sql_type

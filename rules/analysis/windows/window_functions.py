@@ -13,6 +13,7 @@ from ....planner.model.expressions.core import Call, Expression, Literal
 from ....planner.model.expressions.intervals import parse_interval
 from ....planner.model.expressions.unresolved import UnresolvedFunction
 from ....planner.model.expressions.windows import SessionWindow, TimeWindow, WindowTime
+from ....planner.model.functions.mismatch import input_of
 from ....planner.model.schemas.types import (
     CALENDAR_INTERVAL,
     TIMESTAMP,
@@ -27,7 +28,7 @@ from ....planner.model.schemas.types import (
     TimestampNTZType,
     TimestampType,
 )
-from ....planner.model.text.quoting import to_sql_expr, to_sql_id, to_sql_type
+from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.text.text import plain_text, pretty
 from ....planner.model.tree import replace
 from ..context import Context
@@ -119,7 +120,7 @@ def check_time_window(window: TimeWindow, context: Context) -> TimeWindow:
         return window
     window = replace(window, time=_as_time(window.time, context))
     if not _is_time(window.time.data_type):
-        return _invalid(window, "UNEXPECTED_INPUT_TYPE", **_wrong_time(window.time))
+        return _invalid(window, "UNEXPECTED_INPUT_TYPE", **input_of(0, window.time, TIME_TYPES))
     for name, value in (("window_duration", window.size), ("slide_duration", window.slide)):
         if value <= 0:
             return _invalid(
@@ -180,7 +181,8 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
         raise failure("_LEGACY_ERROR_TEMP_1040", dt=_interval_class(gap.data_type))
     if not _is_time(time.data_type):
         sql = f"sessionwindow({plain_text(time)}, {plain_text(gap)})"
-        error = mismatch("UNEXPECTED_INPUT_TYPE", sql, window.origin, **_wrong_time(time))
+        given = input_of(0, time, TIME_TYPES)
+        error = mismatch("UNEXPECTED_INPUT_TYPE", sql, window.origin, **given)
         return invalid(InvalidSessionWindow, replace(window, time=time), error)
     if time is window.time and gap is window.gap:
         return window
@@ -192,25 +194,9 @@ def check_window_time(time: WindowTime) -> WindowTime:
     window = time.window
     if isinstance(window.data_type, StructType) or isinstance(time, InvalidWindowTime):
         return time
-    error = mismatch(
-        "UNEXPECTED_INPUT_TYPE",
-        pretty(time),
-        time.origin,
-        paramIndex="first",
-        requiredType='"STRUCT"',
-        inputSql=to_sql_expr(window),
-        inputType=to_sql_type(window.data_type),
-    )
+    given = input_of(0, window, '"STRUCT"')
+    error = mismatch("UNEXPECTED_INPUT_TYPE", pretty(time), time.origin, **given)
     return invalid(InvalidWindowTime, time, error)
-
-
-def _wrong_time(time: Expression) -> dict[str, str]:
-    return {
-        "paramIndex": "first",
-        "requiredType": TIME_TYPES,
-        "inputSql": to_sql_expr(time),
-        "inputType": to_sql_type(time.data_type),
-    }
 
 
 def _interval_class(data_type: DataType) -> str:

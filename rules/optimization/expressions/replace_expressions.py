@@ -20,13 +20,13 @@ from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.python_functions import PythonUDF
 from ....planner.model.expressions.subqueries import SubqueryExpression
 from ....planner.model.frozen import dataclass
+from ....planner.model.functions.build import is_item_lookup
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import DataType
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import replace_attributes
-from ..support.calls import is_item_lookup
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.expressions.equality import same
 from ....planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
+from ....planner.model.functions.build import call, is_call, is_false, is_null, null
 from ....planner.model.plans.logical import Aggregate, Filter, Join, JoinType, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
@@ -20,7 +21,6 @@ from ....planner.model.tree import replace
 from ...common.trees import filtered, replace_attributes, top_down, with_output
 from ..expressions.simplify import simplify
 from ..operators.distinct_keys import distinct_keys, key_columns
-from ..support.calls import call, is_call, is_false, is_null, null_of
 from ..support.constraints import constraints
 from .push_down_predicates import fits_in_join
 
@@ -239,7 +239,7 @@ def _drops_nulls(condition: Expression, side: LogicalPlan) -> bool:
     if not condition.deterministic or not condition.references <= side.output_ids:
         return False
     columns = condition.collect(AttributeReference)
-    nulls: dict[int, Expression] = {column.expr_id: null_of(column.type_) for column in columns}
+    nulls: dict[int, Expression] = {column.expr_id: null(column.type_) for column in columns}
     value = simplify(replace_attributes(condition, nulls))
     return is_false(value) or is_null(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....planner.model.expressions.core import Alias, AttributeReference, Call, Expression, Literal
+from ....planner.model.functions.build import call, is_call, is_comparison
 from ....planner.model.memo import remembered
 from ....planner.model.plans.logical import (
     Aggregate,
@@ -20,7 +21,6 @@ from ....planner.model.plans.logical import (
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ...common.trees import bottom_up, replace_attributes
-from ..support.calls import call, is_call, is_comparison
 
 Constants = dict[int, Expression]
 # What a column equals, and the condition that says so.

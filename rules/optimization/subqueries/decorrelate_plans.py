@@ -28,6 +28,7 @@ from ....planner.model.expressions.predicates import (
 from ....planner.model.expressions.subqueries import DomainJoin, OuterReference, is_outer
 from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.frozen import dataclass
+from ....planner.model.functions.build import call
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,
@@ -46,7 +47,6 @@ from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.schemas.casts import can_up_cast
 from ....planner.model.tree import replace
 from ...common.trees import each_once, filtered
-from ..support.calls import call
 from .outer_columns import (
     Columns,
     all_with,

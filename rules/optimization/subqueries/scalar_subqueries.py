@@ -14,13 +14,13 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.equality import canonical
 from ....planner.model.expressions.predicates import conjunction_or_none
 from ....planner.model.expressions.subqueries import ScalarSubquery
+from ....planner.model.functions.build import call, is_null, null, value_over_no_rows
 from ....planner.model.plans.logical import Aggregate, Filter, Join, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import replace_attributes
 from ..expressions.simplify import simplify
-from ..support.calls import call, is_null, null_of, value_over_no_rows
 from .lateral_joins import rewrite_domain_joins
 from .subqueries import has_subquery
 
@@ -67,7 +67,7 @@ def _default(node: Expression) -> Expression:
     if isinstance(node, AggregateExpression):
         return value_over_no_rows(node.function)
     if isinstance(node, AttributeReference):
-        return null_of(node.data_type)
+        return null(node.data_type)
     return node
 
 
