@@ -25,9 +25,8 @@ from .distribution import (
     join_partitioning,
 )
 from .join_state import event_time, event_time_key, value_watermark, wrapped
-from .plan import SparkPlan, StateStoreWriter, state_columns
+from .plan import WATERMARKS, SparkPlan, StateStoreWriter, state_columns
 from .state import StateStoreSchema
-from .text import arguments, bracketed
 
 
 @dataclass(frozen=True)
@@ -84,6 +83,17 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
     child_fields = ("left", "right")
     expression_fields = ("left_keys", "right_keys", "condition")
     operator_name = "symmetricHashJoin"
+    shown = (
+        "left_keys",
+        "right_keys",
+        "join_type",
+        "parts",
+        "state_info",
+        *WATERMARKS,
+        "cleanup_text",
+        "state_format_version",
+        "mode_text",
+    )
 
     left: SparkPlan
     right: SparkPlan
@@ -92,19 +102,6 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
     join_type: JoinType
     condition: Expression | None
     state_format_version: int
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            bracketed(self.left_keys, max_fields),
-            bracketed(self.right_keys, max_fields),
-            self.join_type,
-            self.parts.text,
-            self.state_text,
-            *self.watermark_texts,
-            self.cleanup_text,
-            str(self.state_format_version),
-            self.mode_text,
-        )
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
