@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import AnalysisError
 from ..expressions.core import TRUE, Call, Expression, Literal
-from ..expressions.evaluation import evaluate
+from ..expressions.evaluation import constant_of, evaluate
 from ..registry import (
     AggregateForms,
     Buffer,
@@ -266,12 +266,12 @@ def _several_by_forms(call: Call) -> AggregateForms:
         Buffer("orderings", ArrayType(order.data_type)),
         Buffer("heapIndices", BINARY),
     )
-    known = evaluate(count)
-    if known is None or not isinstance(known.value, int):
+    most = constant_of(count, int)
+    if most is None:
         return planned_only(*plan)
     sign = 1 if call.name == "max_by" else -1
     fields = (StructField("v", value.data_type), StructField("o", order.data_type))
-    element, several = StructType(fields), (known.value, sign)
+    element, several = StructType(fields), (most, sign)
     return gathered_forms(
         struct(v=value, o=order),
         present(order),

@@ -8,7 +8,17 @@ from ..expressions.core import Call, CaseWhen, Cast, Expression, GetStructField,
 from ..expressions.literal import lit
 from ..expressions.predicates import disjunction
 from ..expressions.windows import PreciseTimestampConversion
-from ..schemas.types import BOOLEAN, DOUBLE, LONG, BooleanType, DataType, StructType
+from ..schemas.types import (
+    BOOLEAN,
+    DOUBLE,
+    LONG,
+    NULL,
+    ArrayType,
+    BooleanType,
+    DataType,
+    MapType,
+    StructType,
+)
 
 
 def call(name: str, *arguments: Expression, options: tuple[object, ...] = ()) -> Call:
@@ -93,6 +103,18 @@ def value_over_no_rows(function: Call) -> Literal:
 
 
 # ------------------------------------------------------------------------------- what they are
+
+
+def array_of(value: Expression) -> ArrayType:
+    """The type of an array; that of an array of nulls for what checks refuse, as it is none."""
+    kind = value.data_type
+    return kind if isinstance(kind, ArrayType) else ArrayType(NULL)
+
+
+def map_of(value: Expression) -> MapType:
+    """The type of a map; that of a map of nulls for what checks refuse, as it is none."""
+    kind = value.data_type
+    return kind if isinstance(kind, MapType) else MapType(NULL, NULL)
 
 
 def is_call(expression: Expression, name: str) -> bool:

@@ -9,11 +9,12 @@ from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, lit
 from ..ids import fresh_id
 from ..registry import FunctionSpec, Show, null_if_any, register
-from ..schemas.types import BOOLEAN, INT, LONG, NULL, STRING, ArrayType, DataType, NullType
+from ..schemas.types import BOOLEAN, INT, LONG, STRING, ArrayType, DataType, NullType
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_type
 from ..tree import replace
 from . import array_values as values
+from .build import array_of
 from .coercion import (
     cast_to,
     cast_unless_same,
@@ -43,8 +44,7 @@ from .shapes import (
 
 def element_of(expression: Expression) -> DataType:
     """The element type of an array, NULL for anything else."""
-    kind = expression.data_type
-    return kind.element_type if isinstance(kind, ArrayType) else NULL
+    return array_of(expression).element_type
 
 
 def _bad_element(call: Call, array: DataType, element: DataType) -> AnalysisError:
@@ -88,8 +88,7 @@ def _with_element(
 
 
 def _grown(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    return ArrayType(kind.element_type, True) if isinstance(kind, ArrayType) else kind
+    return ArrayType(element_of(call.arguments[0]), True)
 
 
 def _two_arrays(call: Call, conf: Conf) -> Expression:
@@ -108,18 +107,9 @@ def merged(call: Call) -> DataType:
     return merge_types([a.data_type for a in call.arguments])
 
 
-def _flattened(call: Call) -> DataType:
-    outer = call.arguments[0].data_type
-    if isinstance(outer, ArrayType) and isinstance(outer.element_type, ArrayType):
-        inner = outer.element_type
-        return ArrayType(inner.element_type, inner.contains_null)
-    return outer
-
-
 def null_or_holds_null(call: Call) -> bool:
     """Whether the first argument, an array, may be null or hold a null."""
-    kind = call.arguments[0].data_type
-    return call.arguments[0].nullable or (isinstance(kind, ArrayType) and kind.contains_null)
+    return call.arguments[0].nullable or array_of(call.arguments[0]).contains_null
 
 
 def _array_join(call: Call, conf: Conf) -> Expression:
@@ -141,10 +131,9 @@ def _ordered(call: Call, conf: Conf) -> Expression:
 
 def _compact(call: Call) -> Expression:
     array = call.arguments[0]
-    kind = array.data_type
-    nulls = kind.contains_null if isinstance(kind, ArrayType) else True
+    kind = array_of(array)
     variable = LambdaVariable(
-        name="arg", type_=element_of(array), is_nullable=nulls, expr_id=fresh_id()
+        name="arg", type_=kind.element_type, is_nullable=kind.contains_null, expr_id=fresh_id()
     )
     body = like_call(call, "isnotnull", variable)
     kept = LambdaFunction(body=body, parameters=(variable,))
@@ -203,8 +192,7 @@ def _extreme(name: str, choose: Callable[..., Any]) -> FunctionSpec:
 
 
 def _nullable_elements(call: Call) -> bool:
-    kind = call.arguments[0].data_type
-    return null_if_any(call) or not isinstance(kind, ArrayType) or kind.contains_null
+    return null_if_any(call) or array_of(call.arguments[0]).contains_null
 
 
 register(
@@ -320,7 +308,7 @@ register(
     scalar(
         "flatten",
         "array<array>",
-        _flattened,
+        lambda call: element_of(call.arguments[0]),
         nullable=null_or_holds_null,
         null_intolerant=True,
         evaluate=values.flat_value,

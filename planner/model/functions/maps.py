@@ -21,6 +21,7 @@ from ..settings.conf import Conf
 from ..text.quoting import to_sql_type
 from ..tree import replace
 from .access import element_type
+from .build import array_of, map_of
 from .coercion import cast_to, coerce_to_common, wider_without_strings
 from .collections import element_of, merged, null_or_holds_null
 from .mismatch import function_mismatch, require_count, type_names, unexpected_type
@@ -33,21 +34,16 @@ def _sorted_sql(call: Call, show: Show) -> str:
 
 
 def _keys(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    return ArrayType(kind.key_type, True) if isinstance(kind, MapType) else kind
+    return ArrayType(map_of(call.arguments[0]).key_type, True)
 
 
 def _values(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    if isinstance(kind, MapType):
-        return ArrayType(kind.value_type, kind.value_contains_null)
-    return kind
+    kind = map_of(call.arguments[0])
+    return ArrayType(kind.value_type, kind.value_contains_null)
 
 
 def _entries(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    if not isinstance(kind, MapType):
-        return kind
+    kind = map_of(call.arguments[0])
     fields = (
         StructField("key", kind.key_type, False),
         StructField("value", kind.value_type, kind.value_contains_null),
@@ -112,11 +108,9 @@ def _element_sql(call: Call, show: Show) -> str:
     return f"{'try_' if call.options else ''}element_at({shown})"
 
 
-def _map_of(call: Call) -> DataType:
-    keys, values = (a.data_type for a in call.arguments)
-    if isinstance(keys, ArrayType) and isinstance(values, ArrayType):
-        return MapType(keys.element_type, values.element_type, values.contains_null)
-    return keys
+def _of_arrays(call: Call) -> DataType:
+    keys, values = map(array_of, call.arguments)
+    return MapType(keys.element_type, values.element_type, values.contains_null)
 
 
 def _map_from_entries(call: Call) -> DataType:
@@ -209,7 +203,7 @@ register(
     scalar(
         "map_from_arrays",
         "array, array",
-        _map_of,
+        _of_arrays,
         evaluate=lambda call, keys, values: tuple(zip(keys, values, strict=True)),
     ),
     scalar(
