@@ -24,7 +24,7 @@ from ..model.expressions.equality import canonical
 from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ..model.frozen import dataclass
 from ..model.functions.build import call
-from ..model.plans.logical import Join, JoinType
+from ..model.plans.logical import OUTER_JOINS, Join, JoinType
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.statistics import size_in_bytes
 from ..model.schemas.types import (
@@ -37,11 +37,10 @@ from ..model.schemas.types import (
     DoubleType,
     FloatType,
     IntegralType,
-    MapType,
     StringType,
     StructType,
     as_nullable,
-    contains_type,
+    is_orderable,
 )
 from ..model.text.logical_text import tree_text
 from ..model.text.text import plan_text
@@ -55,7 +54,6 @@ _LEFT_BUILT = ("Inner", "Cross", "RightOuter")
 _RIGHT_BUILT = (
     *("Inner", "Cross", "LeftOuter", "LeftSingle", "LeftSemi", "LeftAnti", "ExistenceJoin"),
 )
-_OUTER = ("LeftOuter", "RightOuter", "FullOuter")
 _STREAMING = ("Inner", "LeftOuter", "RightOuter", "FullOuter", "LeftSemi")
 
 _Side = Choice["left", "right"]
@@ -162,7 +160,7 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
                     " the JoinType",
                     hint="Write JOIN instead of CROSS JOIN, and joins instead of subqueries.",
                 )
-            if plan_later.output_mode == "update" and logical.join_type in _OUTER:
+            if plan_later.output_mode == "update" and logical.join_type in OUTER_JOINS:
                 # The query's own outer joins were refused before: this is one made of a subquery.
                 raise PlanningError(
                     None,
@@ -321,8 +319,3 @@ class _Selection:
     def _loops(self, built: BuildSide) -> SparkPlan:
         kind = BroadcastNestedLoopJoinExec
         return planned_as(kind, self.join, self.plan_later, build_side=built)
-
-
-def is_orderable(data_type: DataType) -> bool:
-    """Whether rows can be sorted by values of a type."""
-    return not contains_type(data_type, MapType)

@@ -18,6 +18,7 @@ from ....planner.model.schemas.types import (
     CALENDAR_INTERVAL,
     TIMESTAMP,
     WINDOW,
+    AnyTimestampType,
     CalendarIntervalType,
     DataType,
     DateType,
@@ -25,8 +26,6 @@ from ....planner.model.schemas.types import (
     NullType,
     StringType,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
 from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.text.text import plain_text, pretty
@@ -156,7 +155,7 @@ def _as_time(time: Expression, context: Context) -> Expression:
 
 
 def _is_time(data_type: DataType) -> bool:
-    return isinstance(data_type, TimestampType | TimestampNTZType) or is_window(data_type)
+    return isinstance(data_type, AnyTimestampType) or is_window(data_type)
 
 
 def _invalid(window: TimeWindow, kind: str, /, **parameters: Any) -> InvalidTimeWindow:

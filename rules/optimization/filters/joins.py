@@ -13,10 +13,19 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.equality import same
 from ....planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ....planner.model.functions.build import call, is_call, is_false, is_null, null
-from ....planner.model.plans.logical import Aggregate, Filter, Join, JoinType, Project
+from ....planner.model.plans.logical import (
+    INNER_JOINS,
+    OUTER_JOINS,
+    Aggregate,
+    Filter,
+    Join,
+    JoinType,
+    Project,
+)
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.logical_text import tree_text
+from ....planner.model.text.quoting import to_sql_join
 from ....planner.model.tree import replace
 from ...common.trees import filtered, replace_attributes, top_down, with_output
 from ..expressions.simplify import simplify
@@ -24,7 +33,6 @@ from ..operators.distinct_keys import distinct_keys, key_columns
 from ..support.constraints import constraints
 from .push_down_predicates import fits_in_join
 
-_INNER = ("Inner", "Cross")
 _Input = tuple[LogicalPlan, JoinType]
 
 
@@ -70,7 +78,7 @@ def _null_safe(expression: Expression) -> Expression:
 def _join_of(node: LogicalPlan) -> Join | None:
     """The inner join without a hint that the node is, or filters."""
     join = node.child if isinstance(node, Filter) else node
-    if isinstance(join, Join) and join.join_type in _INNER and join.hint == (None, None):
+    if isinstance(join, Join) and join.join_type in INNER_JOINS and join.hint == (None, None):
         return join
     return None
 
@@ -215,7 +223,7 @@ def _without_padding(plan: Aggregate) -> LogicalPlan:
 
 
 def _join_type(node: Filter, join: Join) -> JoinType:
-    if join.join_type not in ("LeftOuter", "RightOuter", "FullOuter"):
+    if join.join_type not in OUTER_JOINS:
         return join.join_type
     conditions = [*split_conjuncts(node.condition), *constraints(node)]
     left = any(_drops_nulls(e, join.left) for e in conditions)
@@ -245,12 +253,6 @@ def _drops_nulls(condition: Expression, side: LogicalPlan) -> bool:
 
 
 _SETTING = "spark.sql.crossJoin.enabled"
-_JOINS = {
-    "Inner": "INNER",
-    "LeftOuter": "LEFT OUTER",
-    "RightOuter": "RIGHT OUTER",
-    "FullOuter": "FULL OUTER",
-}
 
 
 def refuse_cartesian_products(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -262,12 +264,12 @@ def refuse_cartesian_products(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     if conf.flag(_SETTING):
         return plan
     for join in plan.collect(Join):
-        if join.join_type in _JOINS and _is_product(join):
+        if join.join_type in ("Inner", *OUTER_JOINS) and _is_product(join):
             limit = conf.integer("spark.sql.debug.maxToStringFields")
             left, right = (tree_text(side, limit) for side in (join.left, join.right))
             raise PlanningError.of(
                 "_LEGACY_ERROR_TEMP_1211",
-                joinType=_JOINS[join.join_type],
+                joinType=to_sql_join(join.join_type),
                 leftPlan=left,
                 rightPlan=right,
             )

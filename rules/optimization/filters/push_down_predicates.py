@@ -51,7 +51,6 @@ from ...common.trees import (
 from ..support import settings
 
 Split = tuple[list[Expression], list[Expression], list[Expression]]
-_INNER = ("Inner", "Cross")
 
 
 def _split(conjuncts: list[Expression], join: Join) -> Split:

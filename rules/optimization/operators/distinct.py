@@ -21,7 +21,7 @@ from ....planner.model.schemas.types import INT
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.spark_sql import spark_sql
 from ....planner.model.tree import replace
-from ...common.trees import bottom_up, replace_attributes
+from ...common.trees import bottom_up, over_children, replace_attributes
 
 
 @bottom_up(Distinct)
@@ -37,7 +37,6 @@ def replace_static_deduplication(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     `Deduplicate [a], child(a, b)` -> `Aggregate [a], [a, first(b) AS b]`. Streams keep the
     operator, which has state. Idempotent.
     """
-
     return _without_deduplication(plan)[0]
 
 
@@ -45,14 +44,7 @@ def _without_deduplication(plan: LogicalPlan) -> tuple[LogicalPlan, dict[int, Ex
     """The plan, and the columns that took the place of others: first values have new ids."""
     if Deduplicate not in plan.classes:
         return plan, {}
-    renamed: dict[int, Expression] = {}
-
-    def visit(child: LogicalPlan) -> LogicalPlan:
-        new, more = _without_deduplication(child)
-        renamed.update(more)
-        return new
-
-    node = plan.map_children(visit)
+    node, renamed = over_children(plan, _without_deduplication)
     if renamed:
         node = node.map_expressions(lambda e: replace_attributes(e, renamed))
     if not isinstance(node, Deduplicate) or node.is_streaming:

@@ -18,7 +18,7 @@ from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import ArrayType, MapType, StructType, contains_type
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import replace_attributes
+from ...common.trees import over_children, replace_attributes
 
 NewColumns = dict[int, Expression]
 """By the id of a key as it was: the sorted one, under the same name."""
@@ -38,14 +38,7 @@ def sort_maps_in_grouping(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 def _visit(plan: LogicalPlan) -> tuple[LogicalPlan, NewColumns]:
     if Aggregate not in plan.classes:
         return plan, {}
-    renewed: NewColumns = {}
-
-    def below(child: LogicalPlan) -> LogicalPlan:
-        new, columns = _visit(child)
-        renewed.update(columns)
-        return new
-
-    plan = plan.map_children(below)
+    plan, renewed = over_children(plan, _visit)
     if renewed:
         plan = plan.transform_expressions(lambda e: _renamed(e, renewed))
         renewed = {i: column for i, column in renewed.items() if i not in plan.output_ids}

@@ -20,7 +20,7 @@ from ....planner.model.plans.logical import (
 )
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
-from ...common.trees import bottom_up, replace_attributes
+from ...common.trees import bottom_up, over_children, replace_attributes
 
 Constants = dict[int, Expression]
 # What a column equals, and the condition that says so.
@@ -103,14 +103,7 @@ def _has_constants(plan: LogicalPlan) -> bool:
 
 def _propagate(plan: LogicalPlan) -> tuple[LogicalPlan, Constants]:
     """The plan with constants put in, and those of its own columns."""
-    known: Constants = {}
-
-    def below(child: LogicalPlan) -> LogicalPlan:
-        new, constants = _propagate(child)
-        known.update(constants)
-        return new
-
-    node = plan.map_children(below)
+    node, known = over_children(plan, _propagate)
     if not isinstance(plan, (Project, Aggregate, Join, *_PASSES)) or (
         isinstance(plan, Aggregate) and plan.is_streaming
     ):
