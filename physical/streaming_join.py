@@ -12,7 +12,7 @@ from ..planner.model.expressions.core import (
     GetStructField,
     Literal,
 )
-from ..planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
+from ..planner.model.expressions.predicates import conjunction_or_none, parted, split_conjuncts
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.plans.logical import JoinType, join_output
@@ -60,12 +60,12 @@ def split_condition(
     if condition is None:
         return ConditionParts(None, None, None, None)
     parts = split_conjuncts(condition)
-    steady = [p for p in parts if p.deterministic]
+    steady, varying = parted(parts, lambda e: e.deterministic)
     rest = [p for p in steady if not (p.references <= left or p.references <= right)]
     return ConditionParts(
         conjunction_or_none([p for p in steady if p.references <= left]),
         conjunction_or_none([p for p in steady if p.references <= right]),
-        conjunction_or_none([*rest, *(p for p in parts if not p.deterministic)]),
+        conjunction_or_none([*rest, *varying]),
         condition,
     )
 

@@ -117,9 +117,9 @@ def map_of(value: Expression) -> MapType:
     return kind if isinstance(kind, MapType) else MapType(NULL, NULL)
 
 
-def is_call(expression: Expression, name: str) -> bool:
-    """Whether it is a call of that name."""
-    return isinstance(expression, Call) and expression.name == name
+def is_call(expression: Expression, *names: str) -> bool:
+    """Whether it is a call of one of the names."""
+    return isinstance(expression, Call) and expression.name in names
 
 
 def is_comparison(expression: Expression) -> bool:

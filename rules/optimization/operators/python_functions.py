@@ -16,6 +16,7 @@ from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.predicates import (
     conjunction,
     conjunction_or_none,
+    parted,
     split_conjuncts,
 )
 from ....planner.model.expressions.python_functions import PythonUDF
@@ -250,8 +251,5 @@ def _limited(calls: EvaluatePython, limit: LocalLimit) -> EvaluatePython:
 def _push_filter(node: Filter, calls: EvaluatePython) -> LogicalPlan:
     parts = split_conjuncts(node.condition)
     known = calls.child.output_ids
-    down = [p for p in parts if p.deterministic and p.references <= known]
-    if not down:
-        return node
-    rest = [p for p in parts if p not in down]
-    return filtered_below(calls, down, rest)
+    down, rest = parted(parts, lambda e: e.deterministic and e.references <= known)
+    return filtered_below(calls, down, rest) if down else node

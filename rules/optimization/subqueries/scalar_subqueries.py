@@ -9,6 +9,7 @@ from ....planner.model.expressions.core import (
     AttributeReference,
     Expression,
     Literal,
+    to_attribute,
     without_alias,
 )
 from ....planner.model.expressions.equality import canonical
@@ -44,21 +45,18 @@ def _known(value: Expression) -> Literal | None:
 def _values_of_no_rows(plan: LogicalPlan) -> dict[int, Expression] | None:
     match plan:
         case Aggregate(aggregates=items):
-            return {_id(e): e.transform_up(_default) for e in items}
+            return {to_attribute(e).expr_id: e.transform_up(_default) for e in items}
         case Project(project_list=items, child=child):
             below = _values_of_no_rows(child)
             if below is None:
                 return None
-            return {_id(e): replace_attributes(without_alias(e), below) for e in items}
+            return {
+                to_attribute(e).expr_id: replace_attributes(without_alias(e), below) for e in items
+            }
         case Filter(child=child):
             return _values_of_no_rows(child)
         case _:
             return None
-
-
-def _id(item: Expression) -> int:
-    assert isinstance(item, Alias | AttributeReference)
-    return item.expr_id
 
 
 def _default(node: Expression) -> Expression:
