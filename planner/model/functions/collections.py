@@ -57,14 +57,15 @@ def _bad_element(call: Call, array: DataType, element: DataType) -> AnalysisErro
     )
 
 
-def _with_element(
-    position: int = 1, *, extra: tuple[str, ...] = (), ordered: bool = False
-) -> Callable[[Call, Conf], Expression]:
-    """Check `f(array, element)`: both at the common type of the elements."""
+def _with_element(*between: str) -> Callable[[Call, Conf], Expression]:
+    """Check `f(array, element)`: both at the common type of the elements.
+
+    Between them stand arguments of the types named.
+    """
 
     def check(call: Call, conf: Conf) -> Expression:
-        require_count(call, 2 + len(extra))
-        array, element = call.arguments[0], call.arguments[position]
+        require_count(call, 2 + len(between))
+        array, *others, element = call.arguments
         kind = array.data_type
         if not isinstance(kind, ArrayType):
             if call.name in ("array_remove", "array_insert"):
@@ -72,17 +73,14 @@ def _with_element(
             raise unexpected_type(call, 0, '"ARRAY"')
         if isinstance(element.data_type, NullType):
             raise function_mismatch("NULL_TYPE", call)
-        for at, wanted in enumerate(extra):
-            given = call.arguments[1 + at].data_type
-            if parameter(wanted).implicit(given, ansi=False) != given:
-                raise unexpected_type(call, 1 + at, parameter(wanted).sql)
+        for at, (other, wanted) in enumerate(zip(others, between, strict=True), 1):
+            if parameter(wanted).implicit(other.data_type, ansi=False) != other.data_type:
+                raise unexpected_type(call, at, parameter(wanted).sql)
         common = wider_without_strings(kind.element_type, element.data_type, conf)
         if common is None:
             raise _bad_element(call, kind, element.data_type)
-        arguments = list(call.arguments)
-        arguments[0] = cast_unless_same(array, ArrayType(common, kind.contains_null), conf)
-        arguments[position] = cast_unless_same(element, common, conf)
-        return with_arguments(call, arguments)
+        array = cast_unless_same(array, ArrayType(common, kind.contains_null), conf)
+        return with_arguments(call, (array, *others, cast_unless_same(element, common, conf)))
 
     return check
 
@@ -250,7 +248,7 @@ register(
             "array_insert",
             "array, int, any",
             _grown,
-            check=_with_element(2, extra=("int",)),
+            check=_with_element("int"),
             text="array_insert({args}, false)",
             nullable=lambda call: call.arguments[0].nullable or call.arguments[1].nullable,
             null_intolerant=False,

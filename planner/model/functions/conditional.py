@@ -56,24 +56,24 @@ from .shapes import (
 )
 
 
-def as_condition(call: Call, position: int, conf: Conf) -> Expression:
-    """The argument as a boolean.
+def as_condition(call: Call) -> Expression:
+    """The first argument as a boolean.
 
     Raises:
         AnalysisError: it is none and no bare null either.
     """
-    condition = call.arguments[position]
+    condition = call.arguments[0]
     if isinstance(condition, Literal) and isinstance(condition.data_type, NullType):
         condition = Literal(value=None, type_=BOOLEAN)
     if not isinstance(condition.data_type, BooleanType):
-        raise unexpected_type(call, position, '"BOOLEAN"')
+        raise unexpected_type(call, 0, '"BOOLEAN"')
     return condition
 
 
 def _check_if(call: Call, conf: Conf) -> Expression:
     require_count(call, 3)
     values = coerce_to_common(call.arguments[1:], conf)
-    condition = as_condition(call, 0, conf)
+    condition = as_condition(call)
     if values is None:
         names = type_names([a.data_type for a in call.arguments[1:]])
         raise function_mismatch("DATA_DIFF_TYPES", call, dataType=names)
@@ -194,7 +194,7 @@ def _check_assert(call: Call, conf: Conf) -> Expression:
         sql = f"(IF({pretty(condition)}, NULL, raise_error({_ERROR_CLASS.value}, {shown})))"
         given = input_of(0, condition, '"BOOLEAN"')
         raise type_mismatch("UNEXPECTED_INPUT_TYPE", call, sql, **given)
-    return like_call(call, "assert_true", as_condition(call, 0, conf), message)
+    return like_call(call, "assert_true", as_condition(call), message)
 
 
 def _asserted(call: Call) -> Expression:

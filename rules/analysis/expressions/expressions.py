@@ -43,9 +43,7 @@ from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..context import Context
 from ..failures import (
-    InvalidCall,
-    InvalidCase,
-    InvalidCast,
+    Invalid,
     invalid,
     located,
     mismatch,
@@ -113,7 +111,7 @@ class Resolver:
                 raise misplaced("Alias", expression.child.origin)
             case UnresolvedAlias(child=child):
                 return self._alias(expression, child)
-            case InvalidCall() | InvalidCase() | InvalidCast():
+            case Invalid():
                 return expression
             case Alias(child=child):
                 new = self.resolve(child)
@@ -216,13 +214,13 @@ class Resolver:
         if can_cast(source, target, mode):
             return cast
         plain = Cast(child=cast.child, type_=target, mode=mode, origin=cast.origin)
-        return invalid(InvalidCast, plain, _bad_cast(cast))
+        return invalid(plain, _bad_cast(cast))
 
     def _case(self, case: CaseWhen) -> Expression:
         try:
             return coerce_case_when(case, self.context.conf)
         except AnalysisError as error:
-            return invalid(InvalidCase, case, located(error, case.origin))
+            return invalid(case, located(error, case.origin))
 
     # ------------------------------------------------------------------------------- functions
 

@@ -41,7 +41,7 @@ from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ...optimization.expressions.simplify import simplify
 from ..context import Context
-from ..failures import InvalidSessionWindow, InvalidTimeWindow, failure
+from ..failures import Invalid, failure
 from .window_functions import check_session_window, is_window
 
 Window = TypeVar("Window", TimeWindow, SessionWindow, WindowTime)
@@ -118,15 +118,12 @@ def _expand_window_times(
 
     def over_time(expression: Expression) -> Expression:
         match expression:
-            case TimeWindow(time=time) if not isinstance(expression, InvalidTimeWindow):
-                pass
-            case SessionWindow(time=time) if not isinstance(expression, InvalidSessionWindow):
-                pass
+            case TimeWindow(time=time) | SessionWindow(time=time) if (
+                not isinstance(expression, Invalid) and time.resolved and is_window(time.data_type)
+            ):
+                return replace(expression, time=WindowTime(window=time))
             case _:
                 return expression
-        if time.resolved and is_window(time.data_type):
-            return replace(expression, time=WindowTime(window=time))
-        return expression
 
     plan = plan.transform_expressions(over_time)
     times = [w for w in _distinct(plan.expressions, WindowTime) if w.window.resolved]

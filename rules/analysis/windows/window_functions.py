@@ -32,9 +32,7 @@ from ....planner.model.text.text import plain_text, pretty
 from ....planner.model.tree import replace
 from ..context import Context
 from ..failures import (
-    InvalidSessionWindow,
-    InvalidTimeWindow,
-    InvalidWindowTime,
+    Invalid,
     failure,
     invalid,
     located,
@@ -115,7 +113,7 @@ def is_window(data_type: DataType) -> bool:
 
 def check_time_window(window: TimeWindow, context: Context) -> TimeWindow:
     """The window over a timestamp: dates and texts are cast; wrong ones keep their error."""
-    if isinstance(window, InvalidTimeWindow) or not window.time.resolved:
+    if isinstance(window, Invalid) or not window.time.resolved:
         return window
     window = replace(window, time=_as_time(window.time, context))
     if not _is_time(window.time.data_type):
@@ -158,10 +156,9 @@ def _is_time(data_type: DataType) -> bool:
     return isinstance(data_type, AnyTimestampType) or is_window(data_type)
 
 
-def _invalid(window: TimeWindow, kind: str, /, **parameters: Any) -> InvalidTimeWindow:
+def _invalid(window: TimeWindow, kind: str, /, **parameters: Any) -> TimeWindow:
     sql = f"window({plain_text(window.time)}, {window.size}, {window.slide}, {window.start})"
-    error = mismatch(kind, sql, window.origin, **parameters)
-    return invalid(InvalidTimeWindow, window, error)
+    return invalid(window, mismatch(kind, sql, window.origin, **parameters))
 
 
 def check_session_window(window: SessionWindow, context: Context) -> SessionWindow:
@@ -170,7 +167,7 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
     Raises:
         AnalysisError: the gap is neither an interval nor a text.
     """
-    if isinstance(window, InvalidSessionWindow):
+    if isinstance(window, Invalid):
         return window
     time = _as_time(window.time, context)
     gap = window.gap
@@ -182,7 +179,7 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
         sql = f"sessionwindow({plain_text(time)}, {plain_text(gap)})"
         given = input_of(0, time, TIME_TYPES)
         error = mismatch("UNEXPECTED_INPUT_TYPE", sql, window.origin, **given)
-        return invalid(InvalidSessionWindow, replace(window, time=time), error)
+        return invalid(replace(window, time=time), error)
     if time is window.time and gap is window.gap:
         return window
     return replace(window, time=time, gap=gap)
@@ -191,11 +188,11 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
 def check_window_time(time: WindowTime) -> WindowTime:
     """`window_time` over a struct; anything else keeps its error."""
     window = time.window
-    if isinstance(window.data_type, StructType) or isinstance(time, InvalidWindowTime):
+    if isinstance(window.data_type, StructType) or isinstance(time, Invalid):
         return time
     given = input_of(0, window, '"STRUCT"')
     error = mismatch("UNEXPECTED_INPUT_TYPE", pretty(time), time.origin, **given)
-    return invalid(InvalidWindowTime, time, error)
+    return invalid(time, error)
 
 
 def _interval_class(data_type: DataType) -> str:

@@ -11,7 +11,7 @@ from ....planner.model.expressions.core import (
     Literal,
 )
 from ....planner.model.expressions.equality import same
-from ....planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
+from ....planner.model.expressions.predicates import conjunction_or_none, parted, split_conjuncts
 from ....planner.model.functions.build import call, is_call, is_false, is_null, null
 from ....planner.model.plans.logical import (
     INNER_JOINS,
@@ -101,22 +101,13 @@ def _ordered(inputs: list[_Input], conditions: list[Expression]) -> LogicalPlan:
     if len(rest) == 1:
         ((right, right_type),) = rest
         kind: JoinType = "Inner" if left_type == right_type == "Inner" else "Cross"
-        within, others = _partition(conditions, None)
+        within, others = parted(conditions, fits_in_join)
         return filtered(_joined(left, right, kind, within), others)
     right, kind = next((i for i in rest if _has_condition(left, i[0], conditions)), rest[0])
-    within, others = _partition(conditions, left.output_ids | right.output_ids)
+    columns = left.output_ids | right.output_ids
+    within, others = parted(conditions, lambda e: fits_in_join(e) and e.references <= columns)
     joined = _joined(left, right, kind, within)
     return _ordered([(joined, "Inner"), *(i for i in rest if i[0] is not right)], others)
-
-
-def _partition(
-    conditions: list[Expression], columns: frozenset[int] | None
-) -> tuple[list[Expression], list[Expression]]:
-    """What a join of these columns can test, and the rest."""
-    within = [
-        e for e in conditions if fits_in_join(e) and (columns is None or e.references <= columns)
-    ]
-    return within, [e for e in conditions if not any(e is other for other in within)]
 
 
 def _has_condition(left: LogicalPlan, right: LogicalPlan, conditions: list[Expression]) -> bool:
