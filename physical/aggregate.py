@@ -242,15 +242,9 @@ class WindowExec(WindowExecBase):
     """A column per function beside the child's."""
 
     expression_fields = ("windows", "partition_by", "order_by")
+    shown = ("windows", "partition_by", "order_by")
 
     windows: tuple[Expression, ...]
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            listed(self.windows, max_fields),
-            listed(self.partition_by, max_fields),
-            listed(self.order_by, max_fields),
-        )
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -265,19 +259,11 @@ class WindowGroupLimitExec(WindowExecBase):
     """
 
     expression_fields = ("partition_by", "order_by", "rank")
+    shown = ("partition_by", "order_by", "rank", "limit", "mode")
 
     rank: Expression
     limit: int
     mode: Literal["Partial", "Final"]
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            listed(self.partition_by, max_fields),
-            listed(self.order_by, max_fields),
-            plan_text(self.rank),
-            str(self.limit),
-            self.mode,
-        )
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:

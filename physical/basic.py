@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ..planner.model.expressions.core import (
     AttributeReference,
     Call,
@@ -28,7 +30,7 @@ from .distribution import (
     project_partitioning,
 )
 from .plan import SparkPlan, UnaryExec
-from .text import alone, arguments, bracketed, counted, cut, listed
+from .text import arguments, bracketed, counted, cut, listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,14 +42,12 @@ class StreamingRelationExec(GivesAttributes, SparkPlan):
     """
 
     expression_fields = ("attributes",)
+    shown = ("format", "attributes", "identifier")
 
     name: str
     format: str
     attributes: tuple[AttributeReference, ...]
     identifier: str = ""
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(self.format, listed(self.attributes, max_fields), self.identifier)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,11 +80,9 @@ class ProjectExec(UnaryExec):
 
     expression_fields = ("project_list",)
     supports_codegen = True
+    shown = ("project_list",)
 
     project_list: tuple[Expression, ...]
-
-    def arguments(self, max_fields: int) -> str:
-        return listed(self.project_list, max_fields) or ""
 
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
         return counted("Output", self.project_list), counted("Input", self.child.output)
@@ -135,6 +133,7 @@ class FilterExec(UnaryExec):
     keeps_partitioning = True
     keeps_ordering = True
     supports_codegen = True
+    shown = ("condition",)
 
     condition: Expression
 
@@ -146,9 +145,6 @@ class FilterExec(UnaryExec):
             a.with_nullability(False) if a.expr_id in known and a.nullable else a
             for a in self.child.output
         )
-
-    def arguments(self, max_fields: int) -> str:
-        return alone(self.condition, max_fields)
 
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
         condition = ("Condition ", plan_text(self.condition))
@@ -176,19 +172,12 @@ class GenerateExec(UnaryExec):
 
     expression_fields = ("generator", "required", "generated")
     keeps_partitioning = True
+    shown = ("generator", "required", "outer", "generated")
 
     generator: Expression
     required: tuple[AttributeReference, ...]
     outer: bool
     generated: tuple[AttributeReference, ...]
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            alone(self.generator, max_fields),
-            listed(self.required, max_fields),
-            "true" if self.outer else "false",
-            listed(self.generated, max_fields),
-        )
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -266,6 +255,7 @@ class EventTimeWatermarkExec(GivesAttributes, UnaryExec):
     """
 
     expression_fields = ("event_time", "attributes")
+    shown = ("node_id", "event_time", "delay_text")
 
     event_time: AttributeReference
     delay: tuple[int, int, int]
@@ -274,9 +264,6 @@ class EventTimeWatermarkExec(GivesAttributes, UnaryExec):
     node_id: str
     attributes: tuple[AttributeReference, ...]
 
-    def arguments(self, max_fields: int) -> str:
-        return arguments(self.node_id, alone(self.event_time, max_fields), self.delay_text)
-
 
 @dataclass(frozen=True, kw_only=True)
 class LimitExec(UnaryExec):
@@ -284,11 +271,9 @@ class LimitExec(UnaryExec):
 
     keeps_partitioning = True
     keeps_ordering = True
+    shown: ClassVar[tuple[str, ...]] = ("limit",)
 
     limit: int
-
-    def arguments(self, max_fields: int) -> str:
-        return str(self.limit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -304,9 +289,8 @@ class GlobalLimitExec(LimitExec):
 
     supports_codegen = True
     required_child_distribution = (AllTuples(),)
-
-    def arguments(self, max_fields: int) -> str:
-        return f"{self.limit}, 0"  # the offset, which streams refuse
+    shown = ("limit", "offset")
+    offset = 0  # streams refuse any other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,11 +298,9 @@ class CollectLimitExec(UnaryExec):
     """The first rows as the answer, in one partition."""
 
     output_partitioning = SinglePartition()
+    shown = ("limit",)
 
     limit: int
-
-    def arguments(self, max_fields: int) -> str:
-        return str(self.limit)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -339,9 +321,7 @@ class CollectMetricsExec(UnaryExec):
     expression_fields = ("metrics",)
     keeps_partitioning = True
     keeps_ordering = True
+    shown = ("name", "metrics")
 
     name: str
     metrics: tuple[Expression, ...]
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(self.name, bracketed(self.metrics, max_fields))

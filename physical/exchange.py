@@ -171,13 +171,11 @@ class SortExec(UnaryExec):
     expression_fields = ("order",)
     keeps_partitioning = True
     supports_codegen = True
+    shown = ("order", "is_global", "test_spill_frequency")
+    test_spill_frequency = 0
 
     order: tuple[SortOrder, ...]
     is_global: bool
-
-    def arguments(self, max_fields: int) -> str:
-        flag = "true" if self.is_global else "false"
-        return arguments(bracketed(self.order, max_fields), flag, "0")
 
     @cached_property
     def output_ordering(self) -> tuple[SortOrder, ...]:
@@ -252,10 +250,9 @@ class RangeExec(GivesAttributes, SparkPlan):
 class CoalesceExec(UnaryExec):
     """Partitions put together until there are so many at most."""
 
-    num_partitions: int
+    shown = ("num_partitions",)
 
-    def arguments(self, max_fields: int) -> str:
-        return str(self.num_partitions)
+    num_partitions: int
 
     @cached_property
     def output_partitioning(self) -> Partitioning:
@@ -268,16 +265,12 @@ class SampleExec(UnaryExec):
     """A random part of the rows."""
 
     keeps_partitioning = True
+    shown = ("lower", "upper", "with_replacement", "seed")
 
     lower: float
     upper: float
     with_replacement: bool
     seed: int | None
-
-    def arguments(self, max_fields: int) -> str:
-        seed = None if self.seed is None else str(self.seed)
-        flag = "true" if self.with_replacement else "false"
-        return arguments(str(self.lower), str(self.upper), flag, seed)
 
     @property
     def supports_codegen(self) -> bool:

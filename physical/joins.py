@@ -9,17 +9,16 @@ from typing import ClassVar, Literal
 from ..planner.model.expressions.bound import bind
 from ..planner.model.expressions.core import (
     AttributeReference,
-    Call,
     Cast,
     Expression,
     SortOrder,
     ascending,
 )
-from ..planner.model.expressions.core import Literal as Constant
+from ..planner.model.expressions.literal import lit
 from ..planner.model.frozen import dataclass
+from ..planner.model.functions.build import call, long
 from ..planner.model.plans.logical import JoinType, join_output
 from ..planner.model.schemas.types import (
-    INT,
     LONG,
     ByteType,
     DataType,
@@ -42,7 +41,7 @@ from .distribution import (
     join_partitioning,
 )
 from .plan import SparkPlan
-from .text import alone, arguments, bracketed, counted
+from .text import counted
 
 BuildSide = Literal["BuildLeft", "BuildRight"]
 
@@ -67,7 +66,8 @@ class BaseJoinExec(SparkPlan):
         return join_output(self.join_type, self.left.output, self.right.output, self.mark)
 
     @property
-    def _kind(self) -> str:
+    def kind(self) -> str:
+        """The type of join as plans show it, with the column of an existence join."""
         if self.mark is None:
             return self.join_type
         return f"{self.join_type}({plan_text(self.mark)})"
@@ -76,18 +76,11 @@ class BaseJoinExec(SparkPlan):
     def outlined(self) -> str:
         """The name with the kind and the side that is put in a table: `SortMergeJoin Inner`."""
         side = getattr(self, "build_side", None)
-        return " ".join(part for part in (self.node_name, self._kind, side) if part)
+        return " ".join(part for part in (self.node_name, self.kind, side) if part)
 
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
         condition = "None" if self.condition is None else plan_text(self.condition)
-        return ("Join type", self._kind), ("Join condition", condition)
-
-    @property
-    def _condition_text(self) -> str | None:
-        condition = self.condition
-        if isinstance(condition, AttributeReference):
-            return alone(condition, 0)  # with its type, which has no fields
-        return None if condition is None else plan_text(condition)
+        return ("Join type", self.kind), ("Join condition", condition)
 
     @property
     def supports_codegen(self) -> bool:
@@ -106,9 +99,6 @@ class EquiJoinExec(BaseJoinExec):
     def details(self, max_fields: int) -> tuple[tuple[str, str], ...]:
         keys = counted("Left keys", self.left_keys), counted("Right keys", self.right_keys)
         return *keys, *super().details(max_fields)
-
-    def _keys_text(self, max_fields: int) -> tuple[str, str]:
-        return bracketed(self.left_keys, max_fields), bracketed(self.right_keys, max_fields)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,18 +134,18 @@ class BroadcastHashJoinExec(BroadcastJoinExec, EquiJoinExec):
     `null_aware` is NOT IN: a null among the table's keys means that nothing is known.
     """
 
-    null_aware: bool = False
+    shown = (
+        "left_keys",
+        "right_keys",
+        "kind",
+        "build_side",
+        "condition",
+        "null_aware",
+        "is_skew_join",
+    )
+    is_skew_join = False
 
-    def arguments(self, max_fields: int) -> str:
-        null_aware = "true" if self.null_aware else "false"
-        return arguments(
-            *self._keys_text(max_fields),
-            self._kind,
-            self.build_side,
-            self._condition_text,
-            null_aware,
-            "false",
-        )
+    null_aware: bool = False
 
     @property
     def mode(self) -> BroadcastMode:
@@ -176,10 +166,8 @@ def packed_keys(keys: Sequence[Expression]) -> tuple[Expression, ...]:
         return tuple(keys)
     packed = keys[0] if isinstance(keys[0].data_type, LongType) else Cast(child=keys[0], type_=LONG)
     for key, bits in zip(keys[1:], sizes[1:], strict=True):
-        moved = Call(name="shiftleft", arguments=(packed, Constant(value=bits, type_=INT)))
-        mask = Constant(value=(1 << bits) - 1, type_=LONG)
-        own = Call(name="&", arguments=(Cast(child=key, type_=LONG), mask))
-        packed = Call(name="|", arguments=(moved, own))
+        own = call("&", Cast(child=key, type_=LONG), long((1 << bits) - 1))
+        packed = call("|", call("shiftleft", packed, lit(bits)), own)
     return (packed,)
 
 
@@ -205,8 +193,7 @@ class ShuffledJoinExec(EquiJoinExec):
 class SortMergeJoinExec(ShuffledJoinExec):
     """Both sides sorted by the keys, read in step. Each side is a codegen stage of its own."""
 
-    def arguments(self, max_fields: int) -> str:
-        return arguments(*self._keys_text(max_fields), self._kind, self._condition_text)
+    shown = ("left_keys", "right_keys", "kind", "condition")
 
     @cached_property
     def required_child_ordering(self) -> tuple[tuple[SortOrder, ...], ...]:
@@ -230,19 +217,16 @@ class SortMergeJoinExec(ShuffledJoinExec):
 class ShuffledHashJoinExec(ShuffledJoinExec):
     """A hash table of one side in each task. Each side is a codegen stage of its own."""
 
-    build_side: BuildSide
+    shown = ("left_keys", "right_keys", "kind", "build_side", "condition")
 
-    def arguments(self, max_fields: int) -> str:
-        keys = self._keys_text(max_fields)
-        return arguments(*keys, self._kind, self.build_side, self._condition_text)
+    build_side: BuildSide
 
 
 @dataclass(frozen=True, kw_only=True)
 class BroadcastNestedLoopJoinExec(BroadcastJoinExec):
     """Each row of one side beside every row of the other, which every task has."""
 
-    def arguments(self, max_fields: int) -> str:
-        return arguments(self.build_side, self._kind, self._condition_text)
+    shown = ("build_side", "kind", "condition")
 
     @cached_property
     def output_partitioning(self) -> Partitioning:
@@ -266,8 +250,6 @@ class BroadcastNestedLoopJoinExec(BroadcastJoinExec):
 class CartesianProductExec(BaseJoinExec):
     """Each row of one side beside every row of the other, partition by partition."""
 
-    _kind = "Inner"  # whatever the query calls it
+    kind = "Inner"  # whatever the query calls it
     supports_codegen = False
-
-    def arguments(self, max_fields: int) -> str:
-        return self._condition_text or ""
+    shown = ("condition",)

@@ -13,7 +13,7 @@ from ..planner.model.plans.query_plan import QueryPlan
 from ..planner.model.schemas.types import StructField, StructType, as_nullable
 from .distribution import Distribution, Partitioning, UnknownPartitioning, UnspecifiedDistribution
 from .state import OutputMode, StatefulOperatorStateInfo, StateStoreSchema
-from .text import counted
+from .text import arguments, counted, shown_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +27,7 @@ class SparkPlan(QueryPlan):
     """
 
     in_brackets: ClassVar[bool] = False  # `Name(arguments)` in plans, not `Name arguments`
+    shown: ClassVar[tuple[str, ...]] = ()  # the fields and properties that are its arguments
 
     codegen_stage: int | None = None
     place: Origin | None = field(default=None, compare=False, repr=False)
@@ -47,11 +48,11 @@ class SparkPlan(QueryPlan):
         return self.title
 
     def arguments(self, max_fields: int) -> str:
-        """What stands behind the name on the operator's line in plans.
+        """What stands behind the name on the operator's line in plans: the values of `shown`.
 
         Lists longer than `max_fields` (`spark.sql.debug.maxToStringFields`) are cut.
         """
-        return ""
+        return arguments(*(shown_text(getattr(self, name), max_fields) for name in self.shown))
 
     def verbose_arguments(self, max_fields: int) -> str:
         """The arguments where all phases are shown: some operators then say more."""
@@ -134,6 +135,10 @@ class UnaryExec(SparkPlan):
         return self.child.output_ordering if self.keeps_ordering else ()
 
 
+WATERMARKS = ("event_time_watermark_for_late_events", "event_time_watermark_for_eviction")
+"""The fields of a stateful operator that hold its watermarks, as plans show them."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class StatefulOperator(SparkPlan):
     """An operator with state: the state rule fills these fields in.
@@ -153,18 +158,6 @@ class StatefulOperator(SparkPlan):
     def num_stores(self) -> int:
         """The number of logical stores; 0 before the state rule."""
         return 0 if self.state_info is None else self.state_info.num_partitions
-
-    @property
-    def watermark_texts(self) -> tuple[str | None, str | None]:
-        """The watermarks as plans show them: for late events, then for eviction."""
-        late = self.event_time_watermark_for_late_events
-        eviction = self.event_time_watermark_for_eviction
-        return None if late is None else str(late), None if eviction is None else str(eviction)
-
-    @property
-    def state_text(self) -> str | None:
-        """The state info as plans show it; None before the state rule."""
-        return None if self.state_info is None else self.state_info.text
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,10 +16,9 @@ from ..planner.model.expressions.core import (
 from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
 from ..planner.model.plans.query_plan import GivesAttributes
-from ..planner.model.text.text import plan_text
 from .distribution import Distribution, Partitioning, clustered
 from .plan import SparkPlan, UnaryExec
-from .text import alone, arguments, listed
+from .text import arguments, listed
 
 Attributes = tuple[AttributeReference, ...]
 
@@ -55,6 +54,7 @@ class MapInPythonExec(GivesAttributes, UnaryExec):
 
     expression_fields: ClassVar[tuple[str, ...]] = ("function",)
     keeps_partitioning = True
+    shown = ("function", "attributes", "barrier")
 
     function: PythonUDF
     attributes: Attributes
@@ -65,10 +65,6 @@ class MapInPythonExec(GivesAttributes, UnaryExec):
     def node_name(self) -> str:
         return "MapInArrow" if self.arrow else "MapInPandas"
 
-    def arguments(self, max_fields: int) -> str:
-        barrier = str(self.barrier).lower()
-        return arguments(plan_text(self.function), listed(self.attributes, max_fields), barrier)
-
 
 @dataclass(frozen=True, kw_only=True)
 class FlatMapGroupsInPythonExec(GivesAttributes, UnaryExec):
@@ -76,6 +72,7 @@ class FlatMapGroupsInPythonExec(GivesAttributes, UnaryExec):
 
     expression_fields: ClassVar[tuple[str, ...]] = ("keys", "function")
     keeps_partitioning = True
+    shown = ("keys", "function", "attributes")
 
     keys: Attributes
     function: PythonUDF
@@ -85,13 +82,6 @@ class FlatMapGroupsInPythonExec(GivesAttributes, UnaryExec):
     @property
     def node_name(self) -> str:
         return "FlatMapGroupsInArrow" if self.arrow else "FlatMapGroupsInPandas"
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            listed(self.keys, max_fields),
-            plan_text(self.function),
-            listed(self.attributes, max_fields),
-        )
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
@@ -109,6 +99,7 @@ class AggregateInPythonExec(UnaryExec):
     node_name = "ArrowAggregatePython"
     misses_input = True  # the results are made of columns that only the functions give
     expression_fields: ClassVar[tuple[str, ...]] = ("keys", "aggregates", "results")
+    shown = ("keys", "functions", "results", "exact_kind")
 
     keys: tuple[Expression, ...]
     aggregates: tuple[AggregateExpression, ...]
@@ -120,13 +111,10 @@ class AggregateInPythonExec(UnaryExec):
         calls = (aggregate.function for aggregate in self.aggregates)
         return tuple(call for call in calls if isinstance(call, PythonUDF))
 
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            listed(self.keys, max_fields) if self.keys else "",
-            listed(self.functions, max_fields),
-            listed(self.results, max_fields),
-            str(self.functions[0].exact_kind),
-        )
+    @property
+    def exact_kind(self) -> int:
+        """That of all calls, by PySpark's number."""
+        return self.functions[0].exact_kind
 
     @cached_property
     def output(self) -> Attributes:
@@ -147,6 +135,7 @@ class FlatMapCoGroupsInPythonExec(GivesAttributes, SparkPlan):
 
     child_fields = ("left", "right")
     expression_fields: ClassVar[tuple[str, ...]] = ("left_keys", "right_keys", "function")
+    shown = ("left_keys", "right_keys", "function", "attributes")
 
     left: SparkPlan
     right: SparkPlan
@@ -159,14 +148,6 @@ class FlatMapCoGroupsInPythonExec(GivesAttributes, SparkPlan):
     @property
     def node_name(self) -> str:
         return "FlatMapCoGroupsInArrow" if self.arrow else "FlatMapCoGroupsInPandas"
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            listed(self.left_keys, max_fields),
-            listed(self.right_keys, max_fields),
-            plan_text(self.function),
-            listed(self.attributes, max_fields),
-        )
 
     @cached_property
     def output_partitioning(self) -> Partitioning:
@@ -187,15 +168,12 @@ class UpdateEventTimeColumnExec(GivesAttributes, UnaryExec):
 
     expression_fields: ClassVar[tuple[str, ...]] = ("event_time",)
     keeps_partitioning = True
+    shown = ("event_time", "delay_text", "watermark_ms")
 
     event_time: Expression
     delay_text: str
     attributes: Attributes
     watermark_ms: int
-
-    def arguments(self, max_fields: int) -> str:
-        time = alone(self.event_time, max_fields)
-        return arguments(time, self.delay_text, str(self.watermark_ms))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,15 +8,12 @@ from ..planner.model.expressions.core import AttributeReference, SortOrder, asce
 from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
-from ..planner.model.plans.python_operators import field_text
 from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.schemas.types import BINARY, INT, LONG, StructField, StructType
-from ..planner.model.text.text import plan_text
 from .distribution import Distribution, UnspecifiedDistribution, stateful_distribution
-from .plan import SparkPlan, StateStoreWriter, UnaryExec, state_columns
+from .plan import WATERMARKS, SparkPlan, StateStoreWriter, UnaryExec, state_columns
 from .python_operators import Attributes
 from .state import NO_WATERMARK, OutputMode
-from .text import arguments, cut, listed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,19 +30,21 @@ class PythonStatefulExec(GivesAttributes, StateStoreWriter):
     attributes: Attributes
     function_mode: OutputMode
     batch_timestamp_ms: int = 0
+    event_time_watermark_for_late_events: int | None = NO_WATERMARK
+    event_time_watermark_for_eviction: int | None = NO_WATERMARK
 
     @property
     def misses_input(self) -> bool:
         return bool(self.attributes)
 
     @property
-    def state_key_schema(self) -> StructType:
-        return state_columns(self.keys)
+    def function_mode_text(self) -> str:
+        """The function's output mode as plans show it."""
+        return self.function_mode.capitalize()
 
     @property
-    def _times(self) -> tuple[str, str, str]:
-        late, eviction = (text or str(NO_WATERMARK) for text in self.watermark_texts)
-        return str(self.batch_timestamp_ms), late, eviction
+    def state_key_schema(self) -> StructType:
+        return state_columns(self.keys)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,24 +54,24 @@ class FlatMapGroupsInPandasWithStateExec(PythonStatefulExec, UnaryExec):
     operator_name = "applyInPandasWithState"
     expression_fields: ClassVar[tuple[str, ...]] = ("function", "keys")
     keeps_partitioning = True
+    shown = (
+        "function",
+        "keys",
+        "attributes",
+        "state_type",
+        "state_info",
+        "state_format_version",
+        "function_mode_text",
+        "timeout",
+        "batch_timestamp_ms",
+        *WATERMARKS,
+        "has_initial_state",
+    )
+    has_initial_state = False
 
     state_type: StructType
     state_format_version: int
     timeout: str
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            plan_text(self.function),
-            listed(self.keys, max_fields),
-            listed(self.attributes, max_fields),
-            _fields(self.state_type, max_fields),
-            self.state_text,
-            str(self.state_format_version),
-            self.function_mode.capitalize(),
-            self.timeout,
-            *self._times,
-            "false",
-        )
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
@@ -112,6 +111,22 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
 
     child_fields = ("child", "initial_state")
     expression_fields: ClassVar[tuple[str, ...]] = ("function", "keys", "initial_keys")
+    shown = (
+        "function",
+        "keys",
+        "attributes",
+        "function_mode_text",
+        "time_mode",
+        "state_info",
+        "batch_timestamp_ms",
+        *WATERMARKS,
+        "rows",
+        "is_streaming",
+        "has_initial_state",
+        "initial_keys",
+        "initial_type",
+    )
+    is_streaming = True
 
     child: SparkPlan
     initial_state: SparkPlan
@@ -120,22 +135,6 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
     has_initial_state: bool
     time_mode: str
     rows: str
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            plan_text(self.function),
-            listed(self.keys, max_fields),
-            listed(self.attributes, max_fields),
-            self.function_mode.capitalize(),
-            self.time_mode,
-            self.state_text,
-            *self._times,
-            self.rows,
-            "true",
-            str(self.has_initial_state).lower(),
-            listed(self.initial_keys, max_fields),
-            _fields(self.initial_type, max_fields),
-        )
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
@@ -162,9 +161,3 @@ class TransformWithStateInPySparkExec(PythonStatefulExec):
     def should_run_another_batch(self, new_watermark_ms: int) -> bool:
         # Spark does not look whether anything goes by the watermark.
         return self.time_mode == "ProcessingTime" or self._watermark_moved(new_watermark_ms)
-
-
-def _fields(schema: StructType, max_fields: int) -> str | None:
-    if not schema.fields:
-        return None
-    return f"[{cut([field_text(f) for f in schema.fields], max_fields)}]"

@@ -10,8 +10,7 @@ from ..planner.model.lazy import cached_property
 from ..planner.model.schemas.types import LONG, NULL, TIMESTAMP, StructField, StructType
 from .basic import LimitExec
 from .distribution import AllTuples, Distribution, stateful_distribution
-from .plan import StatefulOperator, StateStoreWriter, UnaryExec, state_columns
-from .text import alone, arguments, listed
+from .plan import WATERMARKS, StatefulOperator, StateStoreWriter, UnaryExec, state_columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +49,9 @@ class AggregateSaveExec(KeyedStateWriter):
 class StateStoreRestoreExec(KeyedStatefulExec):
     """Adds each key's stored buffers to the batch's."""
 
-    state_format_version: int
+    shown = ("keys", "state_info", "state_format_version")
 
-    def arguments(self, max_fields: int) -> str:
-        version = str(self.state_format_version)
-        return arguments(listed(self.keys, max_fields), self.state_text, version)
+    state_format_version: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,17 +59,9 @@ class StateStoreSaveExec(AggregateSaveExec):
     """Stores merged buffers; emits them by output mode; evicts what the watermark has passed."""
 
     operator_name = "stateStoreSave"
+    shown = ("keys", "state_info", "mode_text", *WATERMARKS, "state_format_version")
 
     state_format_version: int
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            listed(self.keys, max_fields),
-            self.state_text,
-            self.mode_text,
-            *self.watermark_texts,
-            str(self.state_format_version),
-        )
 
     @property
     def state_value_schema(self) -> StructType:
@@ -91,18 +80,10 @@ class SessionWindowStateStoreRestoreExec(KeyedStatefulExec):
     """
 
     expression_fields = ("keys", "session")
+    shown = ("keys", "session", "state_info", *WATERMARKS, "state_format_version")
 
     session: AttributeReference
     state_format_version: int
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            listed(self.keys, max_fields),
-            alone(self.session, max_fields),
-            self.state_text,
-            *self.watermark_texts,
-            str(self.state_format_version),
-        )
 
     @property
     def _order(self) -> tuple[SortOrder, ...]:
@@ -123,19 +104,10 @@ class SessionWindowStateStoreSaveExec(AggregateSaveExec):
 
     expression_fields = ("keys", "session")
     operator_name = "sessionWindowStateStoreSaveExec"
+    shown = ("keys", "session", "state_info", "mode_text", *WATERMARKS, "state_format_version")
 
     session: AttributeReference
     state_format_version: int
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            listed(self.keys, max_fields),
-            alone(self.session, max_fields),
-            self.state_text,
-            self.mode_text,
-            *self.watermark_texts,
-            str(self.state_format_version),
-        )
 
     @property
     def state_key_schema(self) -> StructType:
@@ -155,8 +127,7 @@ class SessionWindowStateStoreSaveExec(AggregateSaveExec):
 class BaseStreamingDeduplicateExec(KeyedStateWriter):
     """Lets the first row of each key through."""
 
-    def arguments(self, max_fields: int) -> str:
-        return arguments(listed(self.keys, max_fields), self.state_text, *self.watermark_texts)
+    shown = ("keys", "state_info", *WATERMARKS)
 
     def should_run_another_batch(self, new_watermark_ms: int) -> bool:
         return self._watermark_moved(new_watermark_ms)
@@ -191,6 +162,4 @@ class StreamingGlobalLimitExec(LimitExec, StateStoreWriter):
     state_value_schema = StructType((StructField("value", LONG),))
     operator_name = "globalLimit"
     required_child_distribution = (AllTuples(),)
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(str(self.limit), self.state_text, self.mode_text)
+    shown = ("limit", "state_info", "mode_text")

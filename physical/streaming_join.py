@@ -12,7 +12,7 @@ from ..planner.model.expressions.core import (
     GetStructField,
     Literal,
 )
-from ..planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
+from ..planner.model.expressions.predicates import conjunction_or_none, parted, split_conjuncts
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.plans.logical import JoinType, join_output
@@ -25,9 +25,8 @@ from .distribution import (
     join_partitioning,
 )
 from .join_state import event_time, event_time_key, value_watermark, wrapped
-from .plan import SparkPlan, StateStoreWriter, state_columns
+from .plan import WATERMARKS, SparkPlan, StateStoreWriter, state_columns
 from .state import StateStoreSchema
-from .text import arguments, bracketed
 
 
 @dataclass(frozen=True)
@@ -61,12 +60,12 @@ def split_condition(
     if condition is None:
         return ConditionParts(None, None, None, None)
     parts = split_conjuncts(condition)
-    steady = [p for p in parts if p.deterministic]
+    steady, varying = parted(parts, lambda e: e.deterministic)
     rest = [p for p in steady if not (p.references <= left or p.references <= right)]
     return ConditionParts(
         conjunction_or_none([p for p in steady if p.references <= left]),
         conjunction_or_none([p for p in steady if p.references <= right]),
-        conjunction_or_none([*rest, *(p for p in parts if not p.deterministic)]),
+        conjunction_or_none([*rest, *varying]),
         condition,
     )
 
@@ -84,6 +83,17 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
     child_fields = ("left", "right")
     expression_fields = ("left_keys", "right_keys", "condition")
     operator_name = "symmetricHashJoin"
+    shown = (
+        "left_keys",
+        "right_keys",
+        "join_type",
+        "parts",
+        "state_info",
+        *WATERMARKS,
+        "cleanup_text",
+        "state_format_version",
+        "mode_text",
+    )
 
     left: SparkPlan
     right: SparkPlan
@@ -92,19 +102,6 @@ class StreamingSymmetricHashJoinExec(StateStoreWriter):
     join_type: JoinType
     condition: Expression | None
     state_format_version: int
-
-    def arguments(self, max_fields: int) -> str:
-        return arguments(
-            bracketed(self.left_keys, max_fields),
-            bracketed(self.right_keys, max_fields),
-            self.join_type,
-            self.parts.text,
-            self.state_text,
-            *self.watermark_texts,
-            self.cleanup_text,
-            str(self.state_format_version),
-            self.mode_text,
-        )
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:

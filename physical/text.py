@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..planner.model.expressions.core import AttributeReference, Expression
+from ..planner.model.plans.python_operators import field_text
 from ..planner.model.schemas.types import ArrayType, DataType, MapType, StructType
 from ..planner.model.text.text import plan_text
 
@@ -61,3 +62,22 @@ def simple_type(data_type: DataType, max_fields: int) -> str:
             return f"map<{simple_type(key, max_fields)},{simple_type(value, max_fields)}>"
         case _:
             return data_type.simple
+
+
+def shown_text(value: object, max_fields: int) -> str | None:
+    """What an operator's line shows of a field's value; None: nothing, as of an empty list."""
+    match value:
+        case None | str():
+            return value
+        case bool():
+            return str(value).lower()
+        case Expression():
+            return alone(value, max_fields)
+        case tuple():
+            return listed(value, max_fields)
+        case StructType(fields=fields):
+            return f"[{cut(list(map(field_text, fields)), max_fields)}]" if fields else None
+        case object(text=str(text)):  # what knows its own form in plans
+            return text
+        case _:
+            return str(value)

@@ -11,8 +11,14 @@ from dataclasses import field
 from functools import cached_property
 
 from ..physical.basic import EventTimeWatermarkExec, ProjectExec, StreamingRelationExec
-from ..physical.explain.state_facts import NEVER, eviction, key_columns, late_rows, moment
-from ..physical.explain.stateful import side_evictions
+from ..physical.explain.state_facts import (
+    NEVER,
+    eviction,
+    key_columns,
+    late_rows,
+    moment,
+    side_evictions,
+)
 from ..physical.join_state import event_time
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..physical.stateful import (

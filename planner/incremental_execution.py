@@ -80,6 +80,7 @@ class IncrementalExecution:
         self.batch_id = batch_id
         self.watermark_late = watermark_late
         self.watermark_eviction = watermark_eviction
+        self.adaptive: bool | None = None  # the plan itself says whether it adapts
         self._ids = itertools.count(highest_id(logical) + 1) if ids is None else ids
         self._operator_ids = itertools.count()
         self._given = analyzed
@@ -172,11 +173,6 @@ class IncrementalExecution:
                 names=", ".join(self.state_names),
             )
         return plan
-
-    @property
-    def adaptive(self) -> bool | None:
-        """The plan itself says whether it adapts."""
-        return None
 
     def plan_subquery(self, logical: LogicalPlan) -> SparkPlan:
         """The operators of a subquery's optimized plan, not yet placed."""

@@ -6,11 +6,11 @@ import pytest
 
 from stateplan.planner.model.catalog import Source
 from stateplan.planner.model.errors import AnalysisError
+from stateplan.planner.model.functions.text_values import edit_distance
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze
-from stateplan.rules.analysis.names.names import distance
 
 CATALOG = {
     "events": Source(
@@ -148,4 +148,4 @@ def test_what_having_cannot_reach_stays_unresolved() -> None:
 
 @pytest.mark.parametrize(("one", "other", "steps"), [("usr", "`ts`", 3), ("", "ab", 2)])
 def test_distance(one: str, other: str, steps: int) -> None:
-    assert distance(one, other) == steps
+    assert edit_distance(one, other) == steps

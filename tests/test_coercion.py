@@ -16,11 +16,11 @@ from stateplan.planner.model.expressions.core import (
 )
 from stateplan.planner.model.functions import resolve
 from stateplan.planner.model.functions.coercion import (
-    coerce_case_when,
     common_type,
     tightest_common_type,
     wider_type,
 )
+from stateplan.planner.model.functions.conditional import coerce_case_when
 from stateplan.planner.model.schemas.types import (
     BOOLEAN,
     DATE,

@@ -39,6 +39,7 @@ PREFIXES = {
     "refusal": "",
     "mismatch": "DATATYPE_MISMATCH.",
     "type_mismatch": "DATATYPE_MISMATCH.",
+    "function_mismatch": "DATATYPE_MISMATCH.",
 }
 # Given by these functions themselves, or no parameters of a template.
 # Spells what is no template of Spark's own table.
@@ -52,7 +53,11 @@ SPELLED = (
     "runtime/inspection/rescale.py",  # without an option that is not here
 )
 OF_THE_CALL = {"hint", "origin", "subject", "tree"}
-GIVEN = {"mismatch": {"sqlExpr"}, "type_mismatch": {"sqlExpr"}}
+GIVEN = {
+    "mismatch": {"sqlExpr"},
+    "type_mismatch": {"sqlExpr"},
+    "function_mismatch": {"sqlExpr", "functionName"},
+}
 # Ours, of a batch or a checkpoint, are told where they are raised; Spark's come from the table.
 ERRORS = {"AnalysisError", "ArgumentError", "PlanningError", "StreamingCheckError"}
 ERRORS |= {"DescriptionError", "SettingError", "NotPlanned", "RuntimeFailure", "KernelError"}

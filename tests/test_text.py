@@ -53,8 +53,9 @@ from stateplan.planner.model.schemas.types import (
 )
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.model.text.literal_text import time_zone_scope
-from stateplan.planner.model.text.text import automatic_name, plan_text, pretty
+from stateplan.planner.model.text.text import plan_text, pretty
 from stateplan.planner.model.text.time_zones import fixed_offset, known_zone, zone
+from stateplan.rules.analysis.names.names import automatic_name
 
 CONF = Conf()
 USER = AttributeReference(name="user", type_=STRING, expr_id=3)
@@ -164,10 +165,8 @@ def test_pretty_leaves_out_implicit_casts() -> None:
     assert pretty(Cast(child=QTY, type_=LONG)) == "CAST(qty AS BIGINT)"
 
 
-def test_automatic_names_of_casts_and_fields() -> None:
-    struct = AttributeReference(name="s", type_=StructType((StructField("a", INT),)))
+def test_automatic_names_of_casts() -> None:
     assert automatic_name(Cast(child=QTY, type_=LONG)) == "qty"
-    assert automatic_name(GetStructField(child=struct, ordinal=0, name="a")) == "a"
     assert automatic_name(call("upper", USER)) == "upper(user)"
     assert automatic_name(Literal(value=None, type_=NULL)) == "NULL"
 

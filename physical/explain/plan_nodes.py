@@ -1,11 +1,13 @@
 """The names of plan JSON: each kind of node that a physical plan may hold, and its class.
 
-A class may be renamed, its name here may not: saved plans have it.
+The names are those of the classes. A class that gets another name keeps the one that it has here,
+by an entry of its own: saved plans have it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import ModuleType
 
 from ...planner.model.expressions import base, bound, core, literal, python_functions, windows
 from ...planner.model.schemas import types
@@ -24,119 +26,66 @@ from .. import (
     subqueries,
 )
 
+_CLASSES: Mapping[ModuleType, str] = {
+    aggregate: """
+        HashAggregateExec ObjectHashAggregateExec SortAggregateExec MergingSessionsExec
+        WindowExec WindowGroupLimitExec
+    """,
+    basic: """
+        StreamingRelationExec LocalTableScanExec RDDScanExec ProjectExec FilterExec
+        ExpandExec GenerateExec UnionExec EventTimeWatermarkExec LocalLimitExec
+        GlobalLimitExec CollectLimitExec AdaptiveSparkPlanExec CollectMetricsExec
+    """,
+    distribution: """
+        UnspecifiedDistribution AllTuples ClusteredDistribution
+        StatefulOpClusteredDistribution OrderedDistribution IdentityBroadcastMode
+        HashedRelationBroadcastMode BroadcastDistribution UnknownPartitioning
+        SinglePartition BroadcastPartitioning HashPartitioning RoundRobinPartitioning
+        RangePartitioning PartitioningCollection
+    """,
+    exchange: """
+        ShuffleExchangeExec BroadcastExchangeExec ReusedExchangeExec SortExec
+        TakeOrderedAndProjectExec RangeExec CoalesceExec SampleExec
+    """,
+    joins: """
+        BroadcastHashJoinExec SortMergeJoinExec ShuffledHashJoinExec
+        BroadcastNestedLoopJoinExec CartesianProductExec
+    """,
+    python_operators: """
+        EvalPythonExec MapInPythonExec FlatMapGroupsInPythonExec AggregateInPythonExec
+        FlatMapCoGroupsInPythonExec PlanLaterExec UpdateEventTimeColumnExec
+    """,
+    python_state: "FlatMapGroupsInPandasWithStateExec TransformWithStateInPySparkExec",
+    scans: "FileSourceScanExec ColumnarToRowExec",
+    state: "StateStoreSchema StatefulOperatorStateInfo",
+    stateful: """
+        StateStoreRestoreExec StateStoreSaveExec SessionWindowStateStoreRestoreExec
+        SessionWindowStateStoreSaveExec StreamingDeduplicateExec
+        StreamingDeduplicateWithinWatermarkExec StreamingLocalLimitExec
+        StreamingGlobalLimitExec
+    """,
+    streaming_join: "StreamingSymmetricHashJoinExec",
+    subqueries: "SubqueryExec ReusedSubqueryExec PlannedSubquery",
+    base: "Metadata",
+    bound: "Shown BoundReference",
+    core: """
+        AttributeReference LambdaVariable Alias Cast Call CaseWhen GetStructField
+        LambdaFunction AggregateExpression SortOrder
+    """,
+    literal: "Literal",
+    python_functions: "PythonUDF",
+    windows: "WindowExpression PreciseTimestampConversion",
+    types: """
+        NullType BooleanType StringType CollatedStringType BinaryType ByteType ShortType
+        IntegerType LongType FloatType DoubleType DecimalType DateType TimestampType
+        TimestampNTZType CalendarIntervalType DayTimeIntervalType YearMonthIntervalType
+        ArrayType MapType StructField StructType
+    """,
+}
+
 NODES: Mapping[str, type] = {
-    "HashAggregateExec": aggregate.HashAggregateExec,
-    "ObjectHashAggregateExec": aggregate.ObjectHashAggregateExec,
-    "SortAggregateExec": aggregate.SortAggregateExec,
-    "MergingSessionsExec": aggregate.MergingSessionsExec,
-    "StreamingRelationExec": basic.StreamingRelationExec,
-    "LocalTableScanExec": basic.LocalTableScanExec,
-    "RDDScanExec": basic.RDDScanExec,
-    "ProjectExec": basic.ProjectExec,
-    "FilterExec": basic.FilterExec,
-    "ExpandExec": basic.ExpandExec,
-    "GenerateExec": basic.GenerateExec,
-    "UnionExec": basic.UnionExec,
-    "EventTimeWatermarkExec": basic.EventTimeWatermarkExec,
-    "LocalLimitExec": basic.LocalLimitExec,
-    "GlobalLimitExec": basic.GlobalLimitExec,
-    "CollectLimitExec": basic.CollectLimitExec,
-    "AdaptiveSparkPlanExec": basic.AdaptiveSparkPlanExec,
-    "UnspecifiedDistribution": distribution.UnspecifiedDistribution,
-    "AllTuples": distribution.AllTuples,
-    "ClusteredDistribution": distribution.ClusteredDistribution,
-    "StatefulOpClusteredDistribution": distribution.StatefulOpClusteredDistribution,
-    "OrderedDistribution": distribution.OrderedDistribution,
-    "IdentityBroadcastMode": distribution.IdentityBroadcastMode,
-    "HashedRelationBroadcastMode": distribution.HashedRelationBroadcastMode,
-    "BroadcastDistribution": distribution.BroadcastDistribution,
-    "UnknownPartitioning": distribution.UnknownPartitioning,
-    "SinglePartition": distribution.SinglePartition,
-    "BroadcastPartitioning": distribution.BroadcastPartitioning,
-    "HashPartitioning": distribution.HashPartitioning,
-    "RoundRobinPartitioning": distribution.RoundRobinPartitioning,
-    "RangePartitioning": distribution.RangePartitioning,
-    "PartitioningCollection": distribution.PartitioningCollection,
-    "ShuffleExchangeExec": exchange.ShuffleExchangeExec,
-    "BroadcastExchangeExec": exchange.BroadcastExchangeExec,
-    "ReusedExchangeExec": exchange.ReusedExchangeExec,
-    "SortExec": exchange.SortExec,
-    "TakeOrderedAndProjectExec": exchange.TakeOrderedAndProjectExec,
-    "BroadcastHashJoinExec": joins.BroadcastHashJoinExec,
-    "SortMergeJoinExec": joins.SortMergeJoinExec,
-    "ShuffledHashJoinExec": joins.ShuffledHashJoinExec,
-    "BroadcastNestedLoopJoinExec": joins.BroadcastNestedLoopJoinExec,
-    "CartesianProductExec": joins.CartesianProductExec,
-    "CollectMetricsExec": basic.CollectMetricsExec,
-    "RangeExec": exchange.RangeExec,
-    "CoalesceExec": exchange.CoalesceExec,
-    "SampleExec": exchange.SampleExec,
-    "EvalPythonExec": python_operators.EvalPythonExec,
-    "MapInPythonExec": python_operators.MapInPythonExec,
-    "FlatMapGroupsInPythonExec": python_operators.FlatMapGroupsInPythonExec,
-    "AggregateInPythonExec": python_operators.AggregateInPythonExec,
-    "FlatMapCoGroupsInPythonExec": python_operators.FlatMapCoGroupsInPythonExec,
-    "PlanLaterExec": python_operators.PlanLaterExec,
-    "UpdateEventTimeColumnExec": python_operators.UpdateEventTimeColumnExec,
-    "FlatMapGroupsInPandasWithStateExec": python_state.FlatMapGroupsInPandasWithStateExec,
-    "TransformWithStateInPySparkExec": python_state.TransformWithStateInPySparkExec,
-    "FileSourceScanExec": scans.FileSourceScanExec,
-    "ColumnarToRowExec": scans.ColumnarToRowExec,
-    "StateStoreSchema": state.StateStoreSchema,
-    "StatefulOperatorStateInfo": state.StatefulOperatorStateInfo,
-    "StateStoreRestoreExec": stateful.StateStoreRestoreExec,
-    "StateStoreSaveExec": stateful.StateStoreSaveExec,
-    "SessionWindowStateStoreRestoreExec": stateful.SessionWindowStateStoreRestoreExec,
-    "SessionWindowStateStoreSaveExec": stateful.SessionWindowStateStoreSaveExec,
-    "StreamingDeduplicateExec": stateful.StreamingDeduplicateExec,
-    "StreamingDeduplicateWithinWatermarkExec": stateful.StreamingDeduplicateWithinWatermarkExec,
-    "StreamingLocalLimitExec": stateful.StreamingLocalLimitExec,
-    "StreamingGlobalLimitExec": stateful.StreamingGlobalLimitExec,
-    "StreamingSymmetricHashJoinExec": streaming_join.StreamingSymmetricHashJoinExec,
-    "SubqueryExec": subqueries.SubqueryExec,
-    "ReusedSubqueryExec": subqueries.ReusedSubqueryExec,
-    "PlannedSubquery": subqueries.PlannedSubquery,
-    "WindowExec": aggregate.WindowExec,
-    "WindowGroupLimitExec": aggregate.WindowGroupLimitExec,
-    "Metadata": base.Metadata,
-    "Shown": bound.Shown,
-    "BoundReference": bound.BoundReference,
-    "AttributeReference": core.AttributeReference,
-    "LambdaVariable": core.LambdaVariable,
-    "Alias": core.Alias,
-    "Cast": core.Cast,
-    "Call": core.Call,
-    "CaseWhen": core.CaseWhen,
-    "GetStructField": core.GetStructField,
-    "LambdaFunction": core.LambdaFunction,
-    "AggregateExpression": core.AggregateExpression,
-    "SortOrder": core.SortOrder,
-    "Literal": literal.Literal,
-    "PythonUDF": python_functions.PythonUDF,
-    "WindowExpression": windows.WindowExpression,
-    "PreciseTimestampConversion": windows.PreciseTimestampConversion,
-    "NullType": types.NullType,
-    "BooleanType": types.BooleanType,
-    "StringType": types.StringType,
-    "CollatedStringType": types.CollatedStringType,
-    "BinaryType": types.BinaryType,
-    "ByteType": types.ByteType,
-    "ShortType": types.ShortType,
-    "IntegerType": types.IntegerType,
-    "LongType": types.LongType,
-    "FloatType": types.FloatType,
-    "DoubleType": types.DoubleType,
-    "DecimalType": types.DecimalType,
-    "DateType": types.DateType,
-    "TimestampType": types.TimestampType,
-    "TimestampNTZType": types.TimestampNTZType,
-    "CalendarIntervalType": types.CalendarIntervalType,
-    "DayTimeIntervalType": types.DayTimeIntervalType,
-    "YearMonthIntervalType": types.YearMonthIntervalType,
-    "ArrayType": types.ArrayType,
-    "MapType": types.MapType,
-    "StructField": types.StructField,
-    "StructType": types.StructType,
+    name: getattr(module, name) for module, names in _CLASSES.items() for name in names.split()
 }
 """By its name in JSON."""
+
 NAMES: Mapping[type, str] = {kind: name for name, kind in NODES.items()}

@@ -16,14 +16,12 @@ from .streaming import (
     stateful_aggregation,
     streaming_deduplication,
     streaming_global_limit,
-    streaming_relation,
 )
 
 STRATEGIES: tuple[Strategy, ...] = (
     streaming_join,  # joins of two streams first: the basics must never see one
     stateful_aggregation,  # sessions included, and the watermark's own operator
     python_state,
-    streaming_relation,
     streaming_deduplication,
     streaming_global_limit,  # before special_limits: in append mode a LIMIT counts over batches
     special_limits,  # in complete mode a LIMIT is over each batch's whole answer

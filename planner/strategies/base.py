@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
+from functools import cache
+from typing import Any, TypeVar
 
 from ...physical.plan import SparkPlan
 from ...physical.state import OutputMode
@@ -22,6 +25,7 @@ from ..model.plans.query_plan import LogicalPlan
 from ..model.settings.conf import Conf
 from ..model.tree import replace
 
+Planned = TypeVar("Planned", bound=SparkPlan)
 Strategy = Callable[[LogicalPlan, "PlanLater"], SparkPlan | None]
 
 
@@ -49,6 +53,35 @@ class PlanLater:
                 return planned if origin is None else _placed(planned, origin)
         name = type(logical).__name__
         raise PlanningError.of("STATEPLAN_NO_STRATEGY", name=name)
+
+
+@cache
+def _common_fields(kind: Any, logical: Any) -> tuple[str, ...]:
+    own = {field.name for field in fields(kind)} - {"origin"}
+    return tuple(field.name for field in fields(logical) if field.name in own)
+
+
+def planned_as(
+    kind: type[Planned], logical: LogicalPlan, plan_later: PlanLater, **others: Any
+) -> Planned:
+    """The physical operator with what it has in common with a logical one, its inputs planned.
+
+    Args:
+        kind: the operator.
+        logical: the logical one.
+        plan_later: what plans the inputs.
+        others: fields that the logical operator has not, or has in another form.
+    """
+    pair: Any = (kind, type(logical))
+    for name in _common_fields(*pair):
+        if name in others:
+            continue
+        value = getattr(logical, name)
+        if name in kind.child_fields:
+            is_list = isinstance(value, tuple)
+            value = tuple(map(plan_later, value)) if is_list else plan_later(value)
+        others[name] = value
+    return kind(**others)
 
 
 def columns_of(keys: tuple[Expression, ...]) -> tuple[AttributeReference, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ...physical.aggregate import WindowExec, WindowGroupLimitExec
 from ...physical.basic import (
     CollectLimitExec,
@@ -14,6 +16,7 @@ from ...physical.basic import (
     LocalTableScanExec,
     ProjectExec,
     RDDScanExec,
+    StreamingRelationExec,
     UnionExec,
 )
 from ...physical.distribution import (
@@ -34,6 +37,7 @@ from ...physical.exchange import (
     TakeOrderedAndProjectExec,
 )
 from ...physical.plan import SparkPlan
+from ...physical.python_operators import EvalPythonExec, MapInPythonExec
 from ...physical.scans import FileSourceScanExec
 from ..model.expressions.core import Expression, Literal, SortOrder, to_attribute
 from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
@@ -58,15 +62,22 @@ from ..model.plans.partitions import (
     RepartitionByExpression,
     Sample,
 )
+from ..model.plans.python_operators import EvaluatePython, MapInPython
 from ..model.plans.query_plan import LogicalPlan
-from ..model.plans.relations import LocalRelation, OneRowRelation, Range, Relation
+from ..model.plans.relations import (
+    LocalRelation,
+    OneRowRelation,
+    Range,
+    Relation,
+    StreamingRelation,
+)
 from ..model.tree import replace
-from .base import PlanLater, match_limit, match_top
+from .base import PlanLater, match_limit, match_top, planned_as
 from .batch_aggregation import plan_batch_aggregation
 
 
 def partition_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
-    """Repartition, RepartitionByExpression, RebalancePartitions, Sample and Range."""
+    """Repartition, RepartitionByExpression and RebalancePartitions."""
     match logical:
         case Repartition(num_partitions=number, shuffle=False, child=child):
             return CoalesceExec(num_partitions=number, child=plan_later(child))
@@ -84,22 +95,6 @@ def partition_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPla
                 _partitioning(by, number),
                 "REBALANCE_PARTITIONS_BY_COL" if by else "REBALANCE_PARTITIONS_BY_NONE",
                 plan_later(child),
-            )
-        case Sample(child=child):
-            return SampleExec(
-                lower=logical.lower,
-                upper=logical.upper,
-                with_replacement=logical.with_replacement,
-                seed=logical.seed,
-                child=plan_later(child),
-            )
-        case Range():
-            return RangeExec(
-                start=logical.start,
-                end=logical.end,
-                step=logical.step,
-                slices=logical.slices,
-                attributes=logical.attributes,
             )
         case _:
             return None
@@ -158,10 +153,10 @@ def _scan(
         and plan_later.conf.flag("spark.sql.codegen.wholeStage")
         and len(read) <= widest
     )
-    return FileSourceScanExec(
-        name=table.name,
-        format=table.format,
-        identifier=table.identifier,
+    return planned_as(
+        FileSourceScanExec,
+        table,
+        plan_later,
         attributes=read,
         data_filters=tuple(c for c in conditions if c.deterministic),
         batched=batched,
@@ -190,65 +185,52 @@ def special_limits(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
             return plan_later(answer)
 
 
+_ALIKE: Mapping[type[LogicalPlan], type[SparkPlan]] = {
+    Project: ProjectExec,
+    Filter: FilterExec,
+    CollectMetrics: CollectMetricsExec,
+    Expand: ExpandExec,
+    Window: WindowExec,
+    Sort: SortExec,
+    Sample: SampleExec,
+    Range: RangeExec,
+    LocalRelation: LocalTableScanExec,
+    OneRowRelation: RDDScanExec,
+    StreamingRelation: StreamingRelationExec,
+    EvaluatePython: EvalPythonExec,
+    MapInPython: MapInPythonExec,
+}
+"""What becomes an operator with the same fields."""
+
+
 def basic_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
     """The operators that become one physical operator each."""
+    kind = _ALIKE.get(type(logical))
+    if kind is not None:
+        return planned_as(kind, logical, plan_later)
     match logical:
-        case Project(project_list=columns, child=child):
-            return ProjectExec(project_list=columns, child=plan_later(child))
-        case Filter(condition=condition, child=child):
-            return FilterExec(condition=condition, child=plan_later(child))
         case Aggregate():
             return plan_batch_aggregation(logical, plan_later)
-        case CollectMetrics(name=name, metrics=metrics, child=child):
-            return CollectMetricsExec(name=name, metrics=metrics, child=plan_later(child))
-        case Expand(projections=projections, attributes=attributes, child=child):
-            return ExpandExec(
-                projections=projections, attributes=attributes, child=plan_later(child)
-            )
         case Generate():
             return _generate(logical, plan_later)
-        case Window(windows=windows, partition_by=by, order_by=order, child=child):
-            return WindowExec(
-                windows=windows, partition_by=by, order_by=order, child=plan_later(child)
-            )
         case WindowGroupLimit():
-            return _group_limit(logical, plan_later)
-        case Union(inputs=inputs):
-            planned = tuple(plan_later(plan) for plan in inputs)
+            partial = planned_as(WindowGroupLimitExec, logical, plan_later, mode="Partial")
+            return replace(partial, mode="Final", child=partial)
+        case Union():
             generates = plan_later.conf.flag("spark.sql.codegen.wholeStage.union.enabled")
-            return UnionExec(inputs=planned, attributes=logical.output, may_generate=generates)
-        case Sort(order=order, is_global=is_global, child=child):
-            return SortExec(order=order, is_global=is_global, child=plan_later(child))
-        case LocalLimit(limit=Literal(value=int(limit)), child=child):
-            return LocalLimitExec(limit=limit, child=plan_later(child))
-        case GlobalLimit(limit=Literal(value=int(limit)), child=child):
-            return GlobalLimitExec(limit=limit, child=plan_later(child))
-        case LocalRelation(attributes=attributes, rows=rows):
-            return LocalTableScanExec(attributes=attributes, rows=rows)
-        case OneRowRelation():
-            return RDDScanExec()
+            columns = logical.output
+            return planned_as(
+                UnionExec, logical, plan_later, attributes=columns, may_generate=generates
+            )
+        case LocalLimit(limit=Literal(value=int(limit))):
+            return planned_as(LocalLimitExec, logical, plan_later, limit=limit)
+        case GlobalLimit(limit=Literal(value=int(limit))):
+            return planned_as(GlobalLimitExec, logical, plan_later, limit=limit)
         case _:
             return None
 
 
-def _group_limit(logical: WindowGroupLimit, plan_later: PlanLater) -> SparkPlan:
-    partial = WindowGroupLimitExec(
-        partition_by=logical.partition_by,
-        order_by=logical.order_by,
-        rank=logical.rank,
-        limit=logical.limit,
-        mode="Partial",
-        child=plan_later(logical.child),
-    )
-    return replace(partial, mode="Final", child=partial)
-
-
 def _generate(logical: Generate, plan_later: PlanLater) -> SparkPlan:
     kept = logical.child.output if logical.required is None else logical.required
-    return GenerateExec(
-        generator=logical.generator,
-        required=kept,
-        outer=logical.outer,
-        generated=tuple(map(to_attribute, logical.generated)),
-        child=plan_later(logical.child),
-    )
+    generated = tuple(map(to_attribute, logical.generated))
+    return planned_as(GenerateExec, logical, plan_later, required=kept, generated=generated)

@@ -5,27 +5,23 @@ Spark does this while planning a streaming aggregate; elsewhere it is an optimiz
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..model.expressions.core import (
     Alias,
     Call,
     CaseWhen,
     Expression,
-    GetStructField,
     LambdaFunction,
     LambdaVariable,
     Literal,
     to_attribute,
 )
+from ..model.functions.build import call, fields_of, if_else, null, struct_of
 from ..model.schemas.types import (
-    STRING,
     ArrayType,
     DataType,
     DoubleType,
     FloatType,
     MapType,
-    StructField,
     StructType,
 )
 from ..model.tree import replace
@@ -69,7 +65,7 @@ def normalize_float_values(value: Expression) -> Expression:
     if not _has_floats(data_type):
         return value
     if isinstance(data_type, FloatType | DoubleType):
-        return _known(Call(name="normalizenanandzero", arguments=(value,)))
+        return _known(call("normalizenanandzero", value))
     if isinstance(value, Call) and (value.spec.constructor or value.spec.conditional):
         # A struct is no longer the one that was written.
         options = () if value.name == "named_struct" else value.options
@@ -81,17 +77,19 @@ def normalize_float_values(value: Expression) -> Expression:
     match data_type:
         case StructType() if isinstance(value, Literal):
             return value  # it is folded again
-        case StructType(fields=fields):
-            return _known(_normalized_struct(value, fields))
+        case StructType():
+            normal = struct_of((name, normalize_float_values(e)) for name, e in fields_of(value))
+            null_test = call("isnull", value)
+            return _known(if_else(null_test, null(normal.data_type), normal))
         case ArrayType(element_type=element, contains_null=nullable):
             variable = LambdaVariable(name="arg", type_=element, is_nullable=nullable)
             body = LambdaFunction(body=normalize_float_values(variable), parameters=(variable,))
-            return _known(Call(name="transform", arguments=(value, body)))
+            return _known(call("transform", value, body))
         case MapType(key_type=kind, value_type=inner, value_contains_null=nullable):
             key = LambdaVariable(name="arg", type_=kind, is_nullable=False)
             variable = LambdaVariable(name="arg", type_=inner, is_nullable=nullable)
             body = LambdaFunction(body=normalize_float_values(variable), parameters=(key, variable))
-            return _known(Call(name="transform_values", arguments=(value, body)))
+            return _known(call("transform_values", value, body))
     return value
 
 
@@ -102,18 +100,5 @@ def _normalized_case(case: CaseWhen) -> CaseWhen:
     )
 
 
-def _normalized_struct(value: Expression, fields: Sequence[StructField]) -> Call:
-    parts: list[Expression] = []
-    for i, field in enumerate(fields):
-        parts.append(Literal(value=field.name, type_=STRING))
-        parts.append(
-            normalize_float_values(GetStructField(child=value, ordinal=i, name=field.name))
-        )
-    struct = Call(name="named_struct", arguments=tuple(parts))
-    null = Literal(value=None, type_=struct.data_type)
-    is_null = Call(name="isnull", arguments=(value,))
-    return Call(name="if", arguments=(is_null, null, struct))
-
-
 def _known(value: Expression) -> Call:
-    return Call(name="knownfloatingpointnormalized", arguments=(value,))
+    return call("knownfloatingpointnormalized", value)

@@ -23,32 +23,28 @@ from ..model.expressions.core import Call, Expression, Literal
 from ..model.expressions.equality import canonical
 from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ..model.frozen import dataclass
-from ..model.plans.logical import Join, JoinType
+from ..model.functions.build import call
+from ..model.plans.logical import OUTER_JOINS, Join, JoinType
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.statistics import size_in_bytes
 from ..model.schemas.types import (
+    AnsiIntervalType,
     BinaryType,
     BooleanType,
     DataType,
-    DateType,
-    DayTimeIntervalType,
+    DatetimeType,
     DecimalType,
     DoubleType,
     FloatType,
     IntegralType,
-    MapType,
     StringType,
     StructType,
-    TimestampNTZType,
-    TimestampType,
-    YearMonthIntervalType,
     as_nullable,
-    contains_type,
+    is_orderable,
 )
 from ..model.text.logical_text import tree_text
 from ..model.text.text import plan_text
-from ..model.tree import replace
-from .base import PlanLater, where_from
+from .base import PlanLater, Planned, planned_as, where_from
 from .floats import normalize_float_values
 
 _BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
@@ -58,7 +54,6 @@ _LEFT_BUILT = ("Inner", "Cross", "RightOuter")
 _RIGHT_BUILT = (
     *("Inner", "Cross", "LeftOuter", "LeftSingle", "LeftSemi", "LeftAnti", "ExistenceJoin"),
 )
-_OUTER = ("LeftOuter", "RightOuter", "FullOuter")
 _STREAMING = ("Inner", "LeftOuter", "RightOuter", "FullOuter", "LeftSemi")
 
 _Side = Choice["left", "right"]
@@ -99,11 +94,8 @@ def equi_join(join: Join) -> EquiJoin | None:
 
 def _null_safe(left: Expression, right: Expression) -> Iterator[tuple[Expression, Expression]]:
     default = Literal(value=_default(left.data_type), type_=left.data_type)
-    yield (
-        Call(name="coalesce", arguments=(left, default)),
-        Call(name="coalesce", arguments=(right, default)),
-    )
-    yield Call(name="isnull", arguments=(left,)), Call(name="isnull", arguments=(right,))
+    yield call("coalesce", left, default), call("coalesce", right, default)
+    yield call("isnull", left), call("isnull", right)
 
 
 def _default(data_type: DataType) -> object:
@@ -115,9 +107,7 @@ def _default(data_type: DataType) -> object:
             return ""
         case FloatType() | DoubleType():
             return 0.0
-        case IntegralType() | DateType() | TimestampType() | TimestampNTZType():
-            return 0
-        case DayTimeIntervalType() | YearMonthIntervalType():
+        case IntegralType() | DatetimeType() | AnsiIntervalType():
             return 0
         case DecimalType():
             return Decimal(0)
@@ -170,7 +160,7 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
                     " the JoinType",
                     hint="Write JOIN instead of CROSS JOIN, and joins instead of subqueries.",
                 )
-            if plan_later.output_mode == "update" and logical.join_type in _OUTER:
+            if plan_later.output_mode == "update" and logical.join_type in OUTER_JOINS:
                 # The query's own outer joins were refused before: this is one made of a subquery.
                 raise PlanningError(
                     None,
@@ -185,12 +175,12 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
                     " types",
                     hint="Give the fields of the structs on both sides the same names.",
                 )
-            return StreamingSymmetricHashJoinExec(
-                left=plan_later(left),
-                right=plan_later(right),
+            return planned_as(
+                StreamingSymmetricHashJoinExec,
+                logical,
+                plan_later,
                 left_keys=keys.left_keys,
                 right_keys=keys.right_keys,
-                join_type=logical.join_type,
                 condition=keys.condition,
                 state_format_version=version,
                 origin=where_from(logical),
@@ -240,22 +230,22 @@ class _Selection:
         """A join with equal keys."""
         built = self._hinted("BROADCAST")
         if built is not None:
-            return self._broadcast(keys, built)
+            return self._keyed(BroadcastHashJoinExec, keys, build_side=built)
         # A merge does not see whether there is a single match.
         single = self.kind == "LeftSingle"
         sortable = not single and all(is_orderable(k.data_type) for k in keys.left_keys)
         if "MERGE" in self.join.hint and sortable:
-            return self._merge(keys)
+            return self._keyed(SortMergeJoinExec, keys)
         built = self._hinted("SHUFFLE_HASH")
         if built is not None:
-            return self._shuffled(keys, built)
+            return self._keyed(ShuffledHashJoinExec, keys, build_side=built)
         if "SHUFFLE_REPLICATE_NL" in self.join.hint and self._inner:
             return self._product()
         built = self._small()
         if built is not None:
-            return self._broadcast(keys, built)
+            return self._keyed(BroadcastHashJoinExec, keys, build_side=built)
         if sortable:
-            return self._merge(keys)
+            return self._keyed(SortMergeJoinExec, keys)
         return self._product() if self._inner else self._loops(self._desired())
 
     def nested_loops(self) -> SparkPlan:
@@ -312,53 +302,20 @@ class _Selection:
 
     # -------------------------------------------------------------------------------- operators
 
-    def _sides(self) -> tuple[SparkPlan, SparkPlan]:
-        return self.plan_later(self.join.left), self.plan_later(self.join.right)
-
-    def _keyed(self, keys: EquiJoin) -> dict[str, Any]:
-        """What every join with equal keys is made of."""
-        left, right = self._sides()
-        return {
-            "left": left,
-            "right": right,
-            "left_keys": keys.left_keys,
-            "right_keys": keys.right_keys,
-            "join_type": self.kind,
-            "mark": self.join.mark,
-            "condition": keys.condition,
-        }
-
-    def _broadcast(self, keys: EquiJoin, built: BuildSide) -> BroadcastHashJoinExec:
-        return BroadcastHashJoinExec(**self._keyed(keys), build_side=built)
+    def _keyed(self, kind: type[Planned], keys: EquiJoin, **more: Any) -> Planned:
+        """A join with equal keys."""
+        left, right = keys.left_keys, keys.right_keys
+        more |= {"left_keys": left, "right_keys": right, "condition": keys.condition}
+        return planned_as(kind, self.join, self.plan_later, **more)
 
     def null_aware(self, keys: EquiJoin) -> SparkPlan:
         """NOT IN over one column: whatever the table's size, every task gets it."""
-        return replace(self._broadcast(keys, "BuildRight"), null_aware=True)
-
-    def _shuffled(self, keys: EquiJoin, built: BuildSide) -> SparkPlan:
-        return ShuffledHashJoinExec(**self._keyed(keys), build_side=built)
-
-    def _merge(self, keys: EquiJoin) -> SparkPlan:
-        return SortMergeJoinExec(**self._keyed(keys))
+        built: BuildSide = "BuildRight"
+        return self._keyed(BroadcastHashJoinExec, keys, build_side=built, null_aware=True)
 
     def _product(self) -> SparkPlan:
-        left, right = self._sides()
-        return CartesianProductExec(
-            left=left, right=right, join_type=self.kind, condition=self.join.condition
-        )
+        return planned_as(CartesianProductExec, self.join, self.plan_later)
 
     def _loops(self, built: BuildSide) -> SparkPlan:
-        left, right = self._sides()
-        return BroadcastNestedLoopJoinExec(
-            left=left,
-            right=right,
-            join_type=self.kind,
-            mark=self.join.mark,
-            condition=self.join.condition,
-            build_side=built,
-        )
-
-
-def is_orderable(data_type: DataType) -> bool:
-    """Whether rows can be sorted by values of a type."""
-    return not contains_type(data_type, MapType)
+        kind = BroadcastNestedLoopJoinExec
+        return planned_as(kind, self.join, self.plan_later, build_side=built)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from ...physical.basic import EventTimeWatermarkExec, StreamingRelationExec
+from ...physical.basic import EventTimeWatermarkExec
 from ...physical.plan import SparkPlan
 from ...physical.python_operators import (
-    EvalPythonExec,
     FlatMapCoGroupsInPythonExec,
     FlatMapGroupsInPythonExec,
-    MapInPythonExec,
     PlanLaterExec,
     UpdateEventTimeColumnExec,
 )
@@ -26,49 +24,27 @@ from ...physical.stateful import (
 from ..model.expressions.core import AttributeReference
 from ..model.plans.logical import Aggregate, Deduplicate, EventTimeWatermark, ReturnAnswer
 from ..model.plans.python_operators import (
-    EvaluatePython,
     FlatMapCoGroupsInPython,
     FlatMapGroupsInPandasWithState,
     FlatMapGroupsInPython,
-    MapInPython,
     TransformWithStateInPySpark,
     UpdateEventTimeColumn,
 )
 from ..model.plans.query_plan import LogicalPlan
-from ..model.plans.relations import StreamingRelation
 from .aggregation import plan_aggregation
-from .base import PlanLater, columns_of, match_limit, require_keys, where_from
+from .base import PlanLater, columns_of, match_limit, planned_as, require_keys, where_from
 
 
 def stateful_aggregation(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
     """Aggregate over a stream: the progression of aggregation.py; EventTimeWatermark alike."""
     match logical:
-        case EventTimeWatermark(event_time=AttributeReference() as time, child=child):
-            return EventTimeWatermarkExec(
-                event_time=time,
-                delay=logical.delay,
-                delay_text=logical.delay_text,
-                delay_ms=logical.delay_ms,
-                node_id=logical.node_id,
-                attributes=logical.output,
-                child=plan_later(child),
+        case EventTimeWatermark(event_time=AttributeReference()):
+            delay, columns = logical.delay_ms, logical.output
+            return planned_as(
+                EventTimeWatermarkExec, logical, plan_later, delay_ms=delay, attributes=columns
             )
         case Aggregate() if logical.is_streaming:
             return plan_aggregation(logical, plan_later)
-        case _:
-            return None
-
-
-def streaming_relation(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
-    """StreamingRelation: the source, its rows to be filled in batch by batch."""
-    match logical:
-        case StreamingRelation():
-            return StreamingRelationExec(
-                name=logical.name,
-                format=logical.format,
-                attributes=logical.attributes,
-                identifier=logical.identifier,
-            )
         case _:
             return None
 
@@ -114,76 +90,56 @@ def python_state(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | Non
     match logical:
         case FlatMapGroupsInPandasWithState():
             require_keys(logical.grouping)
-            return FlatMapGroupsInPandasWithStateExec(
-                function=logical.function,
+            return planned_as(
+                FlatMapGroupsInPandasWithStateExec,
+                logical,
+                plan_later,
                 keys=columns_of(logical.grouping),
-                attributes=logical.attributes,
-                state_type=logical.state_type,
                 state_format_version=int(plan_later.conf.settings.get(_FORMAT, "2")),
                 function_mode=logical.output_mode,
-                timeout=logical.timeout,
+                output_mode=None,  # the query's, which the state rule knows
                 origin=where_from(logical),
-                child=plan_later(logical.child),
             )
         case TransformWithStateInPySpark():
             initial = logical.has_initial_state
             require_keys(logical.keys)
-            return TransformWithStateInPySparkExec(
-                function=logical.function,
+            return planned_as(
+                TransformWithStateInPySparkExec,
+                logical,
+                plan_later,
                 keys=logical.keys,
-                attributes=logical.attributes,
                 function_mode=logical.output_mode,
-                time_mode=logical.time_mode,
-                rows=logical.rows,
+                output_mode=None,
                 has_initial_state=initial,
                 initial_keys=logical.initial_keys if initial else logical.keys,
-                initial_type=logical.initial_type,
-                origin=where_from(logical),
-                child=plan_later(logical.child),
                 initial_state=plan_later(logical.initial_state) if initial else PlanLaterExec(),
+                origin=where_from(logical),
             )
         case _:
             return None
 
 
 def python_operators(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
-    """The operators that run Python functions on rows, partitions and groups."""
+    """The operators that run Python functions on groups, and what follows one with state."""
     match logical:
-        case EvaluatePython(functions=functions, results=results, child=child):
-            return EvalPythonExec(functions=functions, results=results, child=plan_later(child))
-        case MapInPython():
-            return MapInPythonExec(
-                function=logical.function,
-                attributes=logical.attributes,
-                arrow=logical.arrow,
-                barrier=logical.barrier,
-                child=plan_later(logical.child),
-            )
         case FlatMapGroupsInPython():
-            return FlatMapGroupsInPythonExec(
-                keys=columns_of(logical.grouping),
-                function=logical.function,
-                attributes=logical.attributes,
-                arrow=logical.arrow,
-                child=plan_later(logical.child),
-            )
+            keys = columns_of(logical.grouping)
+            return planned_as(FlatMapGroupsInPythonExec, logical, plan_later, keys=keys)
         case FlatMapCoGroupsInPython(left=left, right=right):
-            return FlatMapCoGroupsInPythonExec(
+            return planned_as(
+                FlatMapCoGroupsInPythonExec,
+                logical,
+                plan_later,
                 left_keys=left.output[: logical.left_count],
                 right_keys=right.output[: logical.right_count],
-                function=logical.function,
-                attributes=logical.attributes,
-                arrow=logical.arrow,
-                left=plan_later(left),
-                right=plan_later(right),
             )
-        case UpdateEventTimeColumn(event_time=time, delay_text=delay, child=child):
-            return UpdateEventTimeColumnExec(
-                event_time=time,
-                delay_text=delay,
+        case UpdateEventTimeColumn():
+            return planned_as(
+                UpdateEventTimeColumnExec,
+                logical,
+                plan_later,
                 attributes=logical.output,
                 watermark_ms=NO_WATERMARK,
-                child=plan_later(child),
             )
         case _:
             return None

@@ -25,7 +25,7 @@ from ...planner.model.schemas.types import DataType
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.quoting import to_sql_id
 from ...planner.model.tree import replace
-from .failures import InvalidCall, ambiguous, invalid, located, unresolved_routine
+from .failures import ambiguous, invalid, located, unresolved_routine
 
 Match = tuple[AttributeReference, tuple[str, ...]]
 
@@ -169,7 +169,7 @@ class Context:
     ) -> Expression:
         """A call over resolved arguments, with the casts that its function puts in.
 
-        What the function refuses for types or values becomes an InvalidCall.
+        What the function refuses for types or values becomes an `Invalid` call.
 
         Raises:
             AnalysisError: there is no such function, or the number of arguments is wrong.
@@ -194,4 +194,4 @@ class Context:
                 raise located(error, origin) from None
             shown = getattr(error, "call", None) or call
             call = replace(call, arguments=shown.arguments, options=())
-            return invalid(InvalidCall, call, located(error, origin))
+            return invalid(call, located(error, origin))

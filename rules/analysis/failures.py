@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import field, fields
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
 from ...planner.model.errors import AnalysisError
-from ...planner.model.expressions.core import Call, CaseWhen, Cast, Expression, Origin
+from ...planner.model.expressions.core import Expression, Origin
 from ...planner.model.expressions.unresolved import Unresolved
-from ...planner.model.expressions.windows import SessionWindow, TimeWindow, WindowTime
 from ...planner.model.frozen import dataclass
 from ...planner.model.text.quoting import SEARCH_PATH, in_quotes, to_sql_id
+
+E = TypeVar("E", bound=Expression)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,43 +29,18 @@ class Invalid(Unresolved):
     error: AnalysisError = field(compare=False)
 
 
-InvalidNode = TypeVar("InvalidNode", bound=Invalid)
+@cache
+def _invalid_kind(kind: type) -> Any:
+    """The class of expressions of a kind that cannot be resolved: `InvalidCast` for Cast."""
+    made = type(f"Invalid{kind.__name__}", (Invalid, kind), {})
+    return dataclass(frozen=True, kw_only=True)(made)
 
 
-@dataclass(frozen=True, kw_only=True)
-class InvalidCall(Invalid, Call):
-    """A call whose arguments have wrong types or values."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class InvalidCast(Invalid, Cast):
-    """A cast between types that cannot be cast."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class InvalidCase(Invalid, CaseWhen):
-    """CASE whose branches do not fit together."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class InvalidTimeWindow(Invalid, TimeWindow):
-    """A time window over the wrong type or with durations that make no sense."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class InvalidSessionWindow(Invalid, SessionWindow):
-    """A session window over the wrong type."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class InvalidWindowTime(Invalid, WindowTime):
-    """`window_time` of something that is no window."""
-
-
-def invalid(kind: type[InvalidNode], node: Expression, error: AnalysisError) -> InvalidNode:
-    """The node as one of the class that carries its error."""
-    own: dict[str, Any] = {field.name: getattr(node, field.name) for field in fields(node)}
-    return kind(**own, error=error)
+def invalid(node: E, error: AnalysisError) -> E:
+    """The expression as an `Invalid` one of its kind, which carries its error."""
+    own = {field.name: getattr(node, field.name) for field in fields(node)}
+    kind: type = type(node)
+    return cast(E, _invalid_kind(kind)(**own, error=error))
 
 
 # Spark's types refuse these, which know of no query.

@@ -17,13 +17,10 @@ from ...planner.model.expressions.core import (
 from ...planner.model.expressions.unresolved import UnresolvedAttribute, UnresolvedStar
 from ...planner.model.plans.hints import JOIN_STRATEGIES, STATE_NAME, ResolvedHint, UnresolvedHint
 from ...planner.model.plans.logical import (
-    Aggregate,
     CollectMetrics,
     Deduplicate,
-    Distinct,
     EventTimeWatermark,
     GlobalLimit,
-    Join,
     Project,
 )
 from ...planner.model.plans.partitions import (
@@ -31,16 +28,12 @@ from ...planner.model.plans.partitions import (
     Repartition,
     RepartitionByExpression,
 )
-from ...planner.model.plans.python_operators import (
-    FlatMapGroupsInPandasWithState,
-    TransformWithStateInPySpark,
-)
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.plans.relations import CTERelationRef, SubqueryAlias, View
 from ...planner.model.text.quoting import to_sql_expr
 from ...planner.model.text.text import pretty
 from ...planner.model.tree import replace
-from ..common.trees import rewrite_up
+from ..common.trees import keeps_state, rewrite_up
 from .context import Context, Scope
 from .expressions.expressions import Resolver
 from .failures import failure
@@ -201,7 +194,7 @@ def resolve_hint(hint: UnresolvedHint, child: LogicalPlan) -> LogicalPlan:
 def _with_state_name(hint: UnresolvedHint, plan: LogicalPlan) -> LogicalPlan:
     """The plan whose nearest operator with state has the name; it travels with its origin."""
     name = ".".join(hint.tables[0]).strip("'\"") if len(hint.tables) == 1 else ""
-    found = next(filter(_keeps_state, plan.walk()), None)
+    found = next((node for node in plan.walk() if _takes_name(node)), None)
     if not name or found is None:
         raise AnalysisError.of(
             "STATEPLAN_OPERATOR_HINT_MISPLACED" if name else "STATEPLAN_OPERATOR_HINT_EMPTY"
@@ -211,16 +204,8 @@ def _with_state_name(hint: UnresolvedHint, plan: LogicalPlan) -> LogicalPlan:
     return plan.transform_up(lambda node: named if node is found else node)
 
 
-def _keeps_state(plan: LogicalPlan) -> bool:
-    match plan:
-        case Join(left=left, right=right):
-            return left.is_streaming and right.is_streaming
-        case Aggregate() | Distinct() | Deduplicate() | GlobalLimit():
-            return plan.is_streaming
-        case FlatMapGroupsInPandasWithState() | TransformWithStateInPySpark():
-            return plan.is_streaming
-        case _:
-            return False
+def _takes_name(plan: LogicalPlan) -> bool:
+    return keeps_state(plan) or (isinstance(plan, GlobalLimit) and plan.is_streaming)
 
 
 def _over_tables(plan: LogicalPlan, names: set[str], strategy: str) -> LogicalPlan:

@@ -10,13 +10,18 @@ from ...planner.model.expressions.core import Alias, AttributeReference, Call, E
 from ...planner.model.expressions.predicates import conjunction
 from ...planner.model.expressions.subqueries import SubqueryExpression
 from ...planner.model.memo import is_marked, mark
-from ...planner.model.plans.logical import Filter, Join, Project
+from ...planner.model.plans.logical import Aggregate, Deduplicate, Distinct, Filter, Join, Project
+from ...planner.model.plans.python_operators import (
+    FlatMapGroupsInPandasWithState,
+    TransformWithStateInPySpark,
+)
 from ...planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ...planner.model.settings.conf import Conf
 from ...planner.model.tree import TreeNode, replace
 
 N = TypeVar("N", bound=LogicalPlan)
 T = TypeVar("T", bound=TreeNode)
+E = TypeVar("E", bound=Expression)
 Kinds = frozenset[type]
 
 
@@ -54,6 +59,20 @@ def rewrite_up(plan: LogicalPlan, function: Rewrite, kinds: Kinds) -> LogicalPla
     if result is plan:
         mark(_name(function), plan)
     return result
+
+
+def over_children(
+    plan: LogicalPlan, rewrite: Callable[[LogicalPlan], tuple[LogicalPlan, dict[int, E]]]
+) -> tuple[LogicalPlan, dict[int, E]]:
+    """The plan over its rewritten children, and what these found of columns, by their ids."""
+    found: dict[int, E] = {}
+
+    def below(child: LogicalPlan) -> LogicalPlan:
+        new, more = rewrite(child)
+        found.update(more)
+        return new
+
+    return plan.map_children(below), found
 
 
 class NodeRule(Generic[N]):
@@ -214,3 +233,16 @@ def same_columns(left: Sequence[AttributeReference], right: Sequence[AttributeRe
 def by_place(old: LogicalPlan, new: LogicalPlan) -> dict[int, Expression]:
     """By the id of each column of a plan, the column of the other in its place."""
     return {a.expr_id: b for a, b in zip(old.output, new.output, strict=True)}
+
+
+def keeps_state(plan: LogicalPlan) -> bool:
+    """Whether a stream has state for the operator."""
+    match plan:
+        case Join(left=left, right=right):
+            return left.is_streaming and right.is_streaming
+        case Aggregate() | Distinct() | Deduplicate():
+            return plan.is_streaming
+        case FlatMapGroupsInPandasWithState() | TransformWithStateInPySpark():
+            return plan.is_streaming
+        case _:
+            return False

@@ -13,26 +13,13 @@ from ...planner.model.settings.conf import Conf
 class Execution(Protocol):
     """One batch of one query: IncrementalExecution, as the rules see it."""
 
-    @property
-    def conf(self) -> Conf: ...
-
-    @property
-    def output_mode(self) -> OutputMode: ...
-
-    @property
-    def watermark_late(self) -> int | None:
-        """The query's watermark by which late rows are judged; None before a start."""
-        ...
-
-    @property
-    def watermark_eviction(self) -> int | None:
-        """The query's watermark by which state leaves; None before a start."""
-        ...
-
-    @property
-    def adaptive(self) -> bool | None:
-        """Whether plans are re-planned while they run; None where each plan says so itself."""
-        ...
+    conf: Conf
+    output_mode: OutputMode
+    # The query's watermarks by which rows are late, and state leaves; None before a start.
+    watermark_late: int | None
+    watermark_eviction: int | None
+    # Whether plans are re-planned while they run; None where each plan says so itself.
+    adaptive: bool | None
 
     def plan_subquery(self, logical: LogicalPlan) -> SparkPlan:
         """The operators of a subquery's optimized plan, not yet placed."""

@@ -2,57 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Callable, Hashable, Iterator
 
 from ...physical.basic import AdaptiveSparkPlanExec, EventTimeWatermarkExec
 from ...physical.exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ...physical.plan import SparkPlan, StatefulOperator
-from ...physical.state import OutputMode, StatefulOperatorStateInfo
 from ...physical.subqueries import PlannedSubquery, ReusedSubqueryExec, SubqueryExec
 from ...planner.model.expressions.core import Expression
 from ...planner.model.expressions.equality import signature
 from ...planner.model.expressions.subqueries import ScalarSubquery, SubqueryExpression
-from ...planner.model.frozen import dataclass
-from ...planner.model.plans.query_plan import LogicalPlan
-from ...planner.model.settings.conf import Conf
 from ...planner.model.tree import replace
 from .codegen import adapts
 from .execution import Execution
 
 Prepare = Callable[[SparkPlan, Execution], SparkPlan]
-
-
-@dataclass(frozen=True)
-class SubqueryExecution:
-    """The execution that a subquery is prepared for: its outer one, adaptive or not as that is."""
-
-    outer: Execution
-    adaptive: bool
-
-    @property
-    def conf(self) -> Conf:
-        return self.outer.conf
-
-    @property
-    def output_mode(self) -> OutputMode:
-        return self.outer.output_mode
-
-    @property
-    def watermark_late(self) -> int | None:
-        return None
-
-    @property
-    def watermark_eviction(self) -> int | None:
-        return None
-
-    def next_stateful_operation_state_info(self) -> StatefulOperatorStateInfo:
-        """Subqueries read tables, which have no state."""
-        raise NotImplementedError
-
-    def plan_subquery(self, logical: LogicalPlan) -> SparkPlan:
-        """The operators of a subquery within this one."""
-        return self.outer.plan_subquery(logical)
 
 
 def plan_subqueries(plan: SparkPlan, execution: Execution, prepare: Prepare) -> SparkPlan:
@@ -62,7 +27,9 @@ def plan_subqueries(plan: SparkPlan, execution: Execution, prepare: Prepare) -> 
     """
     if not plan.uses(SubqueryExpression):
         return plan
-    inner = SubqueryExecution(execution, adapts(plan, execution))
+    inner = copy.copy(execution)
+    inner.adaptive = adapts(plan, execution)
+    inner.watermark_late = inner.watermark_eviction = None
     numbers = itertools.count(1)
     done: dict[int, PlannedSubquery] = {}
 
@@ -77,7 +44,7 @@ def plan_subqueries(plan: SparkPlan, execution: Execution, prepare: Prepare) -> 
 
 
 def _planned(
-    subquery: ScalarSubquery, execution: SubqueryExecution, prepare: Prepare, ids: Iterator[int]
+    subquery: ScalarSubquery, execution: Execution, prepare: Prepare, ids: Iterator[int]
 ) -> PlannedSubquery:
     plan = prepare(execution.plan_subquery(subquery.plan), execution)
     kind = "subquery" if execution.adaptive else "scalar-subquery"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...physical.join_state import value_watermark
 from ...planner.model.expressions.core import AttributeReference, Call, Expression
 from ...planner.model.expressions.predicates import split_conjuncts
-from ...planner.model.plans.logical import Join
+from ...planner.model.plans.logical import OUTER_JOINS, Join
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from ..common.trees import equated
@@ -65,7 +65,6 @@ _ANTI = (
     "LeftAnti joins with a streaming DataFrame/Dataset on the right are not supported",
     "Use a left outer join and keep the rows without a match.",
 )
-_OUTER = ("LeftOuter", "RightOuter", "FullOuter")
 
 
 def join_refusal(join: Join, mode: str) -> Refusal:
@@ -102,7 +101,7 @@ def join_refusal(join: Join, mode: str) -> Refusal:
 
 def _mode(join: Join, mode: str) -> Refusal:
     kind = join.join_type
-    if kind in _OUTER and mode != "append":
+    if kind in OUTER_JOINS and mode != "append":
         return (
             f"{kind} join between two streaming DataFrames/Datasets is not supported in"
             f" {mode.capitalize()} output mode, only in Append output mode",

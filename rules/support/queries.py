@@ -7,11 +7,11 @@ from ...planner.model.expressions.core import AttributeReference
 from ...planner.model.plans.logical import Aggregate, Deduplicate, Distinct, Join
 from ...planner.model.plans.python_operators import (
     FlatMapGroupsInPandasWithState,
-    TransformWithStateInPySpark,
 )
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.logical_text import tree_text
+from ..common.trees import keeps_state
 
 Refusal = tuple[str, str] | None
 """Why something is refused, and the hint what to do instead."""
@@ -56,7 +56,7 @@ def check_chains(plan: LogicalPlan, mode: str, conf: Conf) -> None:
     """
     if not conf.flag(CORRECTNESS):
         return
-    inputs = (child for node in plan.walk() if is_stateful(node) for child in node.children)
+    inputs = (child for node in plan.walk() if _drops_late_rows(node) for child in node.children)
     if any(child.exists(lambda node: _emits_late_rows(node, mode)) for child in inputs):
         hint = "Use append mode with watermarks, or one aggregation only."
         raise refuse(MESSAGE, plan, conf, hint=hint)
@@ -72,21 +72,12 @@ def _emits_late_rows(plan: LogicalPlan, mode: str) -> bool:
             return False
 
 
-def is_stateful(plan: LogicalPlan) -> bool:
-    """Whether a stream keeps state for the operator."""
-    match plan:
-        case Deduplicate(within_watermark=False, keys=keys):
-            # Without an event time among its keys it takes late rows too.
-            timed = any(isinstance(k, AttributeReference) and k.delay_ms is not None for k in keys)
-            return plan.is_streaming and timed
-        case Aggregate() | Distinct() | Deduplicate():
-            return plan.is_streaming
-        case FlatMapGroupsInPandasWithState() | TransformWithStateInPySpark():
-            return plan.is_streaming
-        case Join(left=left, right=right):
-            return left.is_streaming and right.is_streaming
-        case _:
-            return False
+def _drops_late_rows(plan: LogicalPlan) -> bool:
+    if isinstance(plan, Deduplicate) and not plan.within_watermark:
+        # Without an event time among its keys it takes late rows too.
+        timed = any(isinstance(k, AttributeReference) and k.delay_ms is not None for k in plan.keys)
+        return plan.is_streaming and timed
+    return keeps_state(plan)
 
 
 _ENCODING = "spark.sql.streaming.stateStore.encodingFormat"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import field
+from typing import ClassVar
 from typing import Literal as Lit
 
 from ..frozen import dataclass
@@ -89,6 +90,22 @@ class Expression(TreeNode):
         if not self.children:
             return frozenset()
         return frozenset().union(*(child.references for child in self.children))
+
+
+class LikePart(Expression):
+    """An expression of the type of one of its parts, and null where that is."""
+
+    like: ClassVar[str]
+
+    @property
+    def data_type(self) -> DataType:
+        part: Expression = getattr(self, self.like)
+        return part.data_type
+
+    @property
+    def nullable(self) -> bool:
+        part: Expression = getattr(self, self.like)
+        return part.nullable
 
 
 class Typed(Expression):

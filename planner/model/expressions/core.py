@@ -20,9 +20,9 @@ from ..schemas.types import ArrayType, DataType, StructField, StructType
 from ..tree import replace
 from .base import NO_METADATA as NO_METADATA
 from .base import Expression as Expression
+from .base import LikePart, Typed, TypedColumn
 from .base import Metadata as Metadata
 from .base import Origin as Origin
-from .base import Typed, TypedColumn
 from .literal import FALSE as FALSE
 from .literal import NULL_LITERAL as NULL_LITERAL
 from .literal import TRUE as TRUE
@@ -256,42 +256,28 @@ def _struct_of(data_type: DataType) -> StructType:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LambdaFunction(Expression):
+class LambdaFunction(LikePart):
     """`(x, y) -> body`. Parameters are UnresolvedLambdaVariable until the types are known."""
 
     child_fields = ("body", "parameters")
+    like = "body"
 
     body: Expression
     parameters: tuple[Expression, ...]
 
-    @property
-    def data_type(self) -> DataType:
-        return self.body.data_type
-
-    @property
-    def nullable(self) -> bool:
-        return self.body.nullable
-
 
 @dataclass(frozen=True, kw_only=True)
-class AggregateExpression(Expression):
+class AggregateExpression(LikePart):
     """An aggregate function where an aggregation computes it. `function` is a Call."""
 
     child_fields = ("function", "filter")
+    like = "function"
 
     function: Call
     mode: AggregateMode = "Complete"
     distinct: bool = False
     filter: Expression | None = None
     result_id: int = field(default_factory=fresh_id)
-
-    @property
-    def data_type(self) -> DataType:
-        return self.function.data_type
-
-    @property
-    def nullable(self) -> bool:
-        return self.function.nullable
 
     def result_attribute(self, name: str) -> AttributeReference:
         """The column that holds this function's result; `name` is its pretty SQL."""

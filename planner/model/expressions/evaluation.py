@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TypeVar
 
 from ..registry import NotFolded
 from ..schemas.types import StructType
 from .core import Call, CaseWhen, Cast, Expression, GetStructField, Literal
+
+T = TypeVar("T")
 
 
 def evaluate(expression: Expression) -> Literal | None:
@@ -15,6 +18,12 @@ def evaluate(expression: Expression) -> Literal | None:
         return Literal(value=_value(expression), type_=expression.data_type)
     except NotFolded:
         return None
+
+
+def constant_of(expression: Expression, kind: type[T]) -> T | None:
+    """The value of a constant of that Python type, where it is known."""
+    known = evaluate(expression)
+    return known.value if known is not None and isinstance(known.value, kind) else None
 
 
 def _value(expression: Expression) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import reduce
 
 from .core import Call, Expression
@@ -40,6 +40,16 @@ def split(expression: Expression, name: str) -> list[Expression]:
     if isinstance(expression, Call) and expression.name == name:
         return [part for side in expression.arguments for part in split(side, name)]
     return [expression]
+
+
+def parted(
+    conditions: Iterable[Expression], holds: Callable[[Expression], bool]
+) -> tuple[list[Expression], list[Expression]]:
+    """Those of which something holds, and the others."""
+    found: tuple[list[Expression], list[Expression]] = ([], [])
+    for condition in conditions:
+        found[not holds(condition)].append(condition)
+    return found
 
 
 def split_conjuncts(condition: Expression | None) -> list[Expression]:

@@ -11,22 +11,17 @@ from ..lazy import cached_property
 from ..plans.logical import JoinType, join_output
 from ..plans.query_plan import LogicalPlan, UnaryNode
 from ..schemas.types import BOOLEAN, NULL, DataType
+from .base import LikePart
 from .core import AttributeReference, Expression, GetStructField
 
 
 @dataclass(frozen=True, kw_only=True)
-class OuterReference(Expression):
+class OuterReference(LikePart):
     """A column of the query around a subquery, as the subquery mentions it."""
 
+    like = "column"
+
     column: AttributeReference
-
-    @property
-    def data_type(self) -> DataType:
-        return self.column.data_type
-
-    @property
-    def nullable(self) -> bool:
-        return self.column.nullable
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ..frozen import dataclass
 from ..schemas.types import TIMESTAMP, WINDOW, DataType
+from .base import LikePart
 from .core import Expression
 from .unresolved import Unresolved
 
 
 @dataclass(frozen=True, kw_only=True)
-class WindowExpression(Expression):
+class WindowExpression(LikePart):
     """`function OVER (PARTITION BY ... ORDER BY ...)`.
 
     `frame` is as SQL says it in full (`ROWS BETWEEN 3 PRECEDING AND CURRENT ROW`), or empty for
@@ -17,20 +18,13 @@ class WindowExpression(Expression):
     """
 
     child_fields = ("function", "partition_by", "order_by", "bounds")
+    like = "function"
 
     function: Expression
     partition_by: tuple[Expression, ...] = ()
     order_by: tuple[Expression, ...] = ()
     frame: str = ""
     bounds: tuple[Expression, ...] = ()
-
-    @property
-    def data_type(self) -> DataType:
-        return self.function.data_type
-
-    @property
-    def nullable(self) -> bool:
-        return self.function.nullable
 
 
 @dataclass(frozen=True, kw_only=True)

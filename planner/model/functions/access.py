@@ -27,11 +27,17 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..text.fields_shown import cut_arguments
-from ..text.quoting import to_sql_id
 from ..text.text import pretty
 from .coercion import cast_to, coerce_to_common, merge_types
 from .inputs import Accepts
-from .mismatch import diff_types, type_mismatch, type_names, unexpected_type, wrong_argument_count
+from .mismatch import (
+    diff_types,
+    function_mismatch,
+    type_mismatch,
+    type_names,
+    unexpected_type,
+    wrong_argument_count,
+)
 from .shapes import always_null, each, never_null, template, with_arguments
 
 # ------------------------------------------------------------------------------ items and values
@@ -115,12 +121,8 @@ def _check_map(call: Call, conf: Conf) -> Expression:
         ("CREATE_MAP_VALUE_DIFF_TYPES", values, call.arguments[1::2]),
     ):
         if found is None:
-            raise type_mismatch(
-                case,
-                pretty(call),
-                functionName=to_sql_id("map"),
-                dataType=type_names([a.data_type for a in given]),
-            )
+            names = type_names([a.data_type for a in given])
+            raise function_mismatch(case, call, dataType=names)
     assert keys is not None and values is not None
     paired = [side for pair in zip(keys, values, strict=True) for side in pair]
     return with_arguments(call, paired)
@@ -182,11 +184,8 @@ def _check_named_struct(call: Call, conf: Conf) -> Expression:
         if not name.foldable or not isinstance(name.data_type, StringType)
     ]
     if wrong:
-        raise type_mismatch(
-            "CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING",
-            pretty(call),
-            inputExprs=f"[{', '.join(wrong)}]",
-        )
+        condition = "CREATE_NAMED_STRUCT_WITHOUT_FOLDABLE_STRING"
+        raise type_mismatch(condition, call, inputExprs=f"[{', '.join(wrong)}]")
     return call
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import AnalysisError
 from ..expressions.core import TRUE, Call, Expression, Literal
-from ..expressions.evaluation import evaluate
+from ..expressions.evaluation import constant_of, evaluate
 from ..registry import (
     AggregateForms,
     Buffer,
@@ -41,7 +41,6 @@ from .aggregates_common import (
     aggregate,
     counted,
     gathered_forms,
-    mismatch,
     planned_only,
     present,
     simple_forms,
@@ -50,7 +49,13 @@ from .build import call as build
 from .build import if_else, long, null, struct
 from .coercion import cast_unless_same
 from .inputs import parameter
-from .mismatch import ArgumentError, require_count, require_orderable, unexpected_type
+from .mismatch import (
+    ArgumentError,
+    require_count,
+    require_orderable,
+    type_mismatch,
+    unexpected_type,
+)
 from .shapes import Check, first_type, never_null, with_arguments
 
 # ------------------------------------------------------------------------------------- count
@@ -206,16 +211,16 @@ def _check_by(call: Call, conf: Conf) -> Expression:
     if parameter("int").implicit(count.data_type, ansi=conf.ansi) is None:
         raise unexpected_type(call, 2, '"INT"')
     if not count.foldable:
-        raise mismatch(
-            call, "NON_FOLDABLE_INPUT", inputName="k", inputType="int", inputExpr=pretty(count)
+        raise type_mismatch(
+            "NON_FOLDABLE_INPUT", call, inputName="k", inputType="int", inputExpr=pretty(count)
         )
     typed = with_arguments(call, [value, order, cast_unless_same(count, INT, conf)])
     known = evaluate(typed.arguments[2])
     found = 0 if known is None or not isinstance(known.value, int) else known.value
     if known is not None and not 1 <= found <= _MOST_VALUES:
-        raise mismatch(
-            call,
+        raise type_mismatch(
             "VALUE_OUT_OF_RANGE",
+            call,
             exprName=to_sql_id("k"),
             valueRange=f"[1, {_MOST_VALUES}]",
             currentValue=found,
@@ -261,12 +266,12 @@ def _several_by_forms(call: Call) -> AggregateForms:
         Buffer("orderings", ArrayType(order.data_type)),
         Buffer("heapIndices", BINARY),
     )
-    known = evaluate(count)
-    if known is None or not isinstance(known.value, int):
+    most = constant_of(count, int)
+    if most is None:
         return planned_only(*plan)
     sign = 1 if call.name == "max_by" else -1
     fields = (StructField("v", value.data_type), StructField("o", order.data_type))
-    element, several = StructType(fields), (known.value, sign)
+    element, several = StructType(fields), (most, sign)
     return gathered_forms(
         struct(v=value, o=order),
         present(order),

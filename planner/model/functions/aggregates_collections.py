@@ -24,12 +24,11 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..text.literal_text import literal_text
-from ..text.quoting import to_sql_id
 from ..tree import replace
-from .aggregates_common import OBJECT_BUFFER, OBJECT_TEXT, aggregate, listed, mismatch, present
+from .aggregates_common import OBJECT_BUFFER, OBJECT_TEXT, aggregate, listed, present
 from .build import call as build
 from .build import if_else, long, null, when
-from .mismatch import failed_call, require_count
+from .mismatch import failed_call, function_mismatch, require_count
 from .shapes import first_type, never_null
 
 # ------------------------------------------------------------------------- collect_list and set
@@ -42,12 +41,8 @@ def _ignores_nulls(call: Call) -> bool:
 def _check_collect(call: Call, conf: Conf) -> Expression:
     require_count(call, 1)
     if call.name == "collect_set" and contains_type(first_type(call), MapType):
-        raise mismatch(
-            call,
-            "UNSUPPORTED_INPUT_TYPE",
-            functionName=to_sql_id("collect_set"),
-            dataType='"MAP" or "COLLATED STRING"',
-        )
+        wrong = '"MAP" or "COLLATED STRING"'
+        raise function_mismatch("UNSUPPORTED_INPUT_TYPE", call, dataType=wrong)
     return replace(call, options=(_ignores_nulls(call),))
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal
 from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Start
 from ..schemas.types import (
@@ -22,18 +21,12 @@ from ..schemas.types import (
     StringType,
 )
 from ..settings.conf import Conf
-from ..text.text import pretty
 from .build import call, if_else, is_any_null, long, when
 from .coercion import cast_unless_same
-from .mismatch import require_count, type_mismatch, unexpected_type
+from .mismatch import require_count, unexpected_type
 from .shapes import Check, Result, Text, always_null, result_of, taking, template, with_arguments
 
 NUMERIC_OR_INTERVAL = '"NUMERIC" or "ANSI INTERVAL"'
-
-
-def mismatch(call: Call, case: str, /, **parameters: Any) -> AnalysisError:
-    """DATATYPE_MISMATCH.<case> for a call that cannot be resolved."""
-    return type_mismatch(case, pretty(call), call, **parameters)
 
 
 def doubles(count: int) -> Check:

@@ -7,7 +7,7 @@ a list. A kernel makes the results of it (`runtime/kernels/aggregates/percentile
 from __future__ import annotations
 
 from ..expressions.core import Call, Expression, Literal, SortOrder
-from ..expressions.evaluation import evaluate
+from ..expressions.evaluation import constant_of, evaluate
 from ..expressions.predicates import conjunction_or_none
 from ..registry import AggregateForms, Finish, Merge, Show, Start
 from ..schemas.types import (
@@ -101,10 +101,10 @@ def approximate_forms(call: Call) -> AggregateForms:
 
     Spark's sketch has none either up to half as many values as the accuracy says.
     """
-    known, accuracy = _shares(call), evaluate(call.arguments[2])
-    if known is None or accuracy is None or not isinstance(accuracy.value, int):
+    known, accuracy = _shares(call), constant_of(call.arguments[2], int)
+    if known is None or accuracy is None:
         return OBJECT_FORMS
-    return _count_forms(call, Finish("percentile_approx", (*known, accuracy.value)))
+    return _count_forms(call, Finish("percentile_approx", (*known, accuracy)))
 
 
 def percentile_sql(call: Call, show: Show) -> str:

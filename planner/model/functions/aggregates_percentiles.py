@@ -20,7 +20,7 @@ from ..schemas.types import (
     StringType,
 )
 from ..settings.conf import Conf
-from .aggregates_common import mismatch, object_aggregate
+from .aggregates_common import object_aggregate
 from .aggregates_counts import (
     approximate_forms,
     discrete_forms,
@@ -30,7 +30,7 @@ from .aggregates_counts import (
     percentile_sql,
 )
 from .coercion import cast_unless_same
-from .mismatch import non_foldable, require_count, unexpected_type
+from .mismatch import non_foldable, require_count, type_mismatch, unexpected_type
 from .shapes import each, first_type, named, with_arguments
 
 ARRAYS = '"ARRAY<DOUBLE>"'
@@ -108,11 +108,11 @@ def require_constant(
     if known is None:
         return
     if known.value is None:
-        raise mismatch(call, "UNEXPECTED_NULL", exprName=name)
+        raise type_mismatch("UNEXPECTED_NULL", call, exprName=name)
     if not fits(known.value):
-        raise mismatch(
-            call,
+        raise type_mismatch(
             "VALUE_OUT_OF_RANGE",
+            call,
             exprName=name,
             valueRange=allowed,
             currentValue=show(known.value),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal, lit
-from ..expressions.evaluation import evaluate
+from ..expressions.evaluation import constant_of
 from ..expressions.literal import NULL_LITERAL
 from ..registry import AggregateForms, Finish, Merge, Show, Start, register
 from ..schemas.types import (
@@ -62,9 +62,8 @@ def _check_histogram(call: Call, conf: Conf) -> Expression:
 
 def _histogram_forms(call: Call) -> AggregateForms:
     value, bins = call.arguments
-    known = evaluate(bins)
-    most = None if known is None else known.value
-    if not isinstance(most, int) or isinstance(value.data_type, YearMonthIntervalType):
+    most = constant_of(bins, int)
+    if most is None or isinstance(value.data_type, YearMonthIntervalType):
         return OBJECT_FORMS
     return gathered_forms(
         value,
@@ -111,9 +110,8 @@ def _check_sketch(call: Call, conf: Conf) -> Expression:
 def _sketch_forms(call: Call) -> AggregateForms:
     """HyperLogLog: the sketch as Spark serialises it."""
     value, slots = call.arguments
-    known = evaluate(slots)
-    bits = None if known is None else known.value
-    if not isinstance(bits, int) or not 4 <= bits <= 21:
+    bits = constant_of(slots, int)
+    if bits is None or not 4 <= bits <= 21:
         return OBJECT_FORMS
     return gathered_forms(
         value,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import reduce
 
-from ..expressions.core import CaseWhen, Cast, Expression, Literal
+from ..expressions.core import Cast, Expression, Literal
 from ..schemas.casts import NUMERIC_ORDER, decimal_for, decimal_is_wider, may_be_null
 from ..schemas.types import (
     DOUBLE,
@@ -288,49 +288,6 @@ def _merge_two(left: DataType, right: DataType) -> DataType:
             )
         case _:
             return right if isinstance(left, NullType) else left
-
-
-def coerce_case_when(case: CaseWhen, conf: Conf) -> CaseWhen:
-    """CASE with its values at their common type and its conditions as booleans.
-
-    Raises:
-        AnalysisError: DATATYPE_MISMATCH.DATA_DIFF_TYPES or UNEXPECTED_INPUT_TYPE.
-    """
-    from ..text.quoting import in_quotes, to_sql_expr, to_sql_id, to_sql_type
-    from ..text.text import pretty
-    from .mismatch import ordinal, type_mismatch, type_names
-
-    rest = () if case.otherwise is None else (case.otherwise,)
-    values = coerce_to_common((*case.values, *rest), conf)
-    if values is None:
-        names = type_names([v.data_type for v in (*case.values, *rest)])
-        raise type_mismatch(
-            "DATA_DIFF_TYPES",
-            pretty(case),
-            case,
-            functionName=to_sql_id("casewhen"),
-            dataType=names,
-        )
-    conditions = []
-    for position, condition in enumerate(case.conditions):
-        if not isinstance(condition.data_type, BooleanType):
-            raise type_mismatch(
-                "UNEXPECTED_INPUT_TYPE",
-                pretty(case),
-                condition,
-                paramIndex=ordinal(2 * position),
-                requiredType=in_quotes("BOOLEAN"),
-                inputSql=to_sql_expr(condition),
-                inputType=to_sql_type(condition.data_type),
-            )
-        conditions.append(condition)
-    count = len(case.values)
-    return replace(
-        case,
-        conditions=tuple(conditions),
-        values=tuple(values[:count]),
-        otherwise=values[count] if rest else None,
-    )
 
 
 def decimal_of_literal(literal: Literal) -> DecimalType:

@@ -9,12 +9,12 @@ from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, lit
 from ..ids import fresh_id
 from ..registry import FunctionSpec, Show, null_if_any, register
-from ..schemas.types import BOOLEAN, INT, LONG, NULL, STRING, ArrayType, DataType, NullType
+from ..schemas.types import BOOLEAN, INT, LONG, STRING, ArrayType, DataType, NullType
 from ..settings.conf import Conf
-from ..text.quoting import in_quotes, to_sql_id, to_sql_type
-from ..text.text import pretty
+from ..text.quoting import to_sql_type
 from ..tree import replace
 from . import array_values as values
+from .build import array_of
 from .coercion import (
     cast_to,
     cast_unless_same,
@@ -23,7 +23,12 @@ from .coercion import (
     wider_without_strings,
 )
 from .inputs import parameter
-from .mismatch import require_count, require_orderable, type_mismatch, unexpected_type
+from .mismatch import (
+    function_mismatch,
+    require_count,
+    require_orderable,
+    unexpected_type,
+)
 from .operator_values import is_in
 from .shapes import (
     always_null,
@@ -39,54 +44,49 @@ from .shapes import (
 
 def element_of(expression: Expression) -> DataType:
     """The element type of an array, NULL for anything else."""
-    kind = expression.data_type
-    return kind.element_type if isinstance(kind, ArrayType) else NULL
+    return array_of(expression).element_type
 
 
 def _bad_element(call: Call, array: DataType, element: DataType) -> AnalysisError:
-    return type_mismatch(
+    return function_mismatch(
         "ARRAY_FUNCTION_DIFF_TYPES",
-        pretty(call),
-        functionName=to_sql_id(call.name),
-        dataType=in_quotes("ARRAY"),
+        call,
+        dataType='"ARRAY"',
         leftType=to_sql_type(array),
         rightType=to_sql_type(element),
     )
 
 
-def _with_element(
-    position: int = 1, *, extra: tuple[str, ...] = (), ordered: bool = False
-) -> Callable[[Call, Conf], Expression]:
-    """Check `f(array, element)`: both at the common type of the elements."""
+def _with_element(*between: str) -> Callable[[Call, Conf], Expression]:
+    """Check `f(array, element)`: both at the common type of the elements.
+
+    Between them stand arguments of the types named.
+    """
 
     def check(call: Call, conf: Conf) -> Expression:
-        require_count(call, 2 + len(extra))
-        array, element = call.arguments[0], call.arguments[position]
+        require_count(call, 2 + len(between))
+        array, *others, element = call.arguments
         kind = array.data_type
         if not isinstance(kind, ArrayType):
             if call.name in ("array_remove", "array_insert"):
                 raise _bad_element(call, kind, element.data_type)
             raise unexpected_type(call, 0, '"ARRAY"')
         if isinstance(element.data_type, NullType):
-            raise type_mismatch("NULL_TYPE", pretty(call), functionName=to_sql_id(call.name))
-        for at, wanted in enumerate(extra):
-            given = call.arguments[1 + at].data_type
-            if parameter(wanted).implicit(given, ansi=False) != given:
-                raise unexpected_type(call, 1 + at, parameter(wanted).sql)
+            raise function_mismatch("NULL_TYPE", call)
+        for at, (other, wanted) in enumerate(zip(others, between, strict=True), 1):
+            if parameter(wanted).implicit(other.data_type, ansi=False) != other.data_type:
+                raise unexpected_type(call, at, parameter(wanted).sql)
         common = wider_without_strings(kind.element_type, element.data_type, conf)
         if common is None:
             raise _bad_element(call, kind, element.data_type)
-        arguments = list(call.arguments)
-        arguments[0] = cast_unless_same(array, ArrayType(common, kind.contains_null), conf)
-        arguments[position] = cast_unless_same(element, common, conf)
-        return with_arguments(call, arguments)
+        array = cast_unless_same(array, ArrayType(common, kind.contains_null), conf)
+        return with_arguments(call, (array, *others, cast_unless_same(element, common, conf)))
 
     return check
 
 
 def _grown(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    return ArrayType(kind.element_type, True) if isinstance(kind, ArrayType) else kind
+    return ArrayType(element_of(call.arguments[0]), True)
 
 
 def _two_arrays(call: Call, conf: Conf) -> Expression:
@@ -95,13 +95,8 @@ def _two_arrays(call: Call, conf: Conf) -> Expression:
     sides = coerce_to_common(call.arguments, conf, strings=False) if arrays else None
     if sides is None:
         left, right = (to_sql_type(a.data_type) for a in call.arguments)
-        raise type_mismatch(
-            "BINARY_ARRAY_DIFF_TYPES",
-            pretty(call),
-            functionName=to_sql_id(call.name),
-            arrayType=in_quotes("ARRAY"),
-            leftType=left,
-            rightType=right,
+        raise function_mismatch(
+            "BINARY_ARRAY_DIFF_TYPES", call, arrayType='"ARRAY"', leftType=left, rightType=right
         )
     return with_arguments(call, sides)
 
@@ -110,18 +105,9 @@ def merged(call: Call) -> DataType:
     return merge_types([a.data_type for a in call.arguments])
 
 
-def _flattened(call: Call) -> DataType:
-    outer = call.arguments[0].data_type
-    if isinstance(outer, ArrayType) and isinstance(outer.element_type, ArrayType):
-        inner = outer.element_type
-        return ArrayType(inner.element_type, inner.contains_null)
-    return outer
-
-
 def null_or_holds_null(call: Call) -> bool:
     """Whether the first argument, an array, may be null or hold a null."""
-    kind = call.arguments[0].data_type
-    return call.arguments[0].nullable or (isinstance(kind, ArrayType) and kind.contains_null)
+    return call.arguments[0].nullable or array_of(call.arguments[0]).contains_null
 
 
 def _array_join(call: Call, conf: Conf) -> Expression:
@@ -143,10 +129,9 @@ def _ordered(call: Call, conf: Conf) -> Expression:
 
 def _compact(call: Call) -> Expression:
     array = call.arguments[0]
-    kind = array.data_type
-    nulls = kind.contains_null if isinstance(kind, ArrayType) else True
+    kind = array_of(array)
     variable = LambdaVariable(
-        name="arg", type_=element_of(array), is_nullable=nulls, expr_id=fresh_id()
+        name="arg", type_=kind.element_type, is_nullable=kind.contains_null, expr_id=fresh_id()
     )
     body = like_call(call, "isnotnull", variable)
     kept = LambdaFunction(body=body, parameters=(variable,))
@@ -205,8 +190,7 @@ def _extreme(name: str, choose: Callable[..., Any]) -> FunctionSpec:
 
 
 def _nullable_elements(call: Call) -> bool:
-    kind = call.arguments[0].data_type
-    return null_if_any(call) or not isinstance(kind, ArrayType) or kind.contains_null
+    return null_if_any(call) or array_of(call.arguments[0]).contains_null
 
 
 register(
@@ -264,7 +248,7 @@ register(
             "array_insert",
             "array, int, any",
             _grown,
-            check=_with_element(2, extra=("int",)),
+            check=_with_element("int"),
             text="array_insert({args}, false)",
             nullable=lambda call: call.arguments[0].nullable or call.arguments[1].nullable,
             null_intolerant=False,
@@ -322,7 +306,7 @@ register(
     scalar(
         "flatten",
         "array<array>",
-        _flattened,
+        lambda call: element_of(call.arguments[0]),
         nullable=null_or_holds_null,
         null_intolerant=True,
         evaluate=values.flat_value,

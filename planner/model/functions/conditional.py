@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..expressions.core import NULL_LITERAL, Call, Expression, Literal, lit
+from ..expressions.core import NULL_LITERAL, Call, CaseWhen, Expression, Literal, lit
 from ..registry import FunctionSpec, register
 from ..schemas.types import (
     BOOLEAN,
@@ -18,7 +18,7 @@ from ..schemas.types import (
     StringType,
 )
 from ..settings.conf import Conf
-from ..text.quoting import to_sql_expr, to_sql_id, to_sql_type
+from ..text.quoting import to_sql_id
 from ..text.text import pretty
 from ..tree import replace
 from .build import null
@@ -27,6 +27,8 @@ from .collections import merged
 from .math_values import unless_nan
 from .mismatch import (
     diff_types,
+    function_mismatch,
+    input_of,
     require_count,
     require_orderable,
     type_mismatch,
@@ -54,30 +56,48 @@ from .shapes import (
 )
 
 
-def as_condition(call: Call, position: int, conf: Conf) -> Expression:
-    """The argument as a boolean.
+def as_condition(call: Call) -> Expression:
+    """The first argument as a boolean.
 
     Raises:
         AnalysisError: it is none and no bare null either.
     """
-    condition = call.arguments[position]
+    condition = call.arguments[0]
     if isinstance(condition, Literal) and isinstance(condition.data_type, NullType):
         condition = Literal(value=None, type_=BOOLEAN)
     if not isinstance(condition.data_type, BooleanType):
-        raise unexpected_type(call, position, '"BOOLEAN"')
+        raise unexpected_type(call, 0, '"BOOLEAN"')
     return condition
 
 
 def _check_if(call: Call, conf: Conf) -> Expression:
     require_count(call, 3)
     values = coerce_to_common(call.arguments[1:], conf)
-    condition = as_condition(call, 0, conf)
+    condition = as_condition(call)
     if values is None:
         names = type_names([a.data_type for a in call.arguments[1:]])
-        raise type_mismatch(
-            "DATA_DIFF_TYPES", pretty(call), call, functionName=to_sql_id("if"), dataType=names
-        )
+        raise function_mismatch("DATA_DIFF_TYPES", call, dataType=names)
     return with_arguments(call, (condition, *values))
+
+
+def coerce_case_when(case: CaseWhen, conf: Conf) -> CaseWhen:
+    """CASE with its values at their common type and its conditions as booleans.
+
+    Raises:
+        AnalysisError: DATATYPE_MISMATCH.DATA_DIFF_TYPES or UNEXPECTED_INPUT_TYPE.
+    """
+    rest = () if case.otherwise is None else (case.otherwise,)
+    values = coerce_to_common((*case.values, *rest), conf)
+    if values is None:
+        names = type_names([v.data_type for v in (*case.values, *rest)])
+        name = to_sql_id("casewhen")
+        raise type_mismatch("DATA_DIFF_TYPES", case, functionName=name, dataType=names)
+    for position, condition in enumerate(case.conditions):
+        if not isinstance(condition.data_type, BooleanType):
+            given = input_of(2 * position, condition, '"BOOLEAN"')
+            raise type_mismatch("UNEXPECTED_INPUT_TYPE", case, **given)
+    count = len(case.values)
+    return replace(case, values=values[:count], otherwise=values[count] if rest else None)
 
 
 def _same_types(
@@ -171,16 +191,10 @@ def _check_assert(call: Call, conf: Conf) -> Expression:
             raise wrong_argument_count("assert_true", "[1, 2]", len(call.arguments))
     if not isinstance(condition.data_type, BooleanType | NullType):
         shown = f"map(errorMessage, {pretty(message)})"
-        raise type_mismatch(
-            "UNEXPECTED_INPUT_TYPE",
-            f"(IF({pretty(condition)}, NULL, raise_error({_ERROR_CLASS.value}, {shown})))",
-            call,
-            paramIndex="first",
-            requiredType='"BOOLEAN"',
-            inputSql=to_sql_expr(condition),
-            inputType=to_sql_type(condition.data_type),
-        )
-    return like_call(call, "assert_true", as_condition(call, 0, conf), message)
+        sql = f"(IF({pretty(condition)}, NULL, raise_error({_ERROR_CLASS.value}, {shown})))"
+        given = input_of(0, condition, '"BOOLEAN"')
+        raise type_mismatch("UNEXPECTED_INPUT_TYPE", call, sql, **given)
+    return like_call(call, "assert_true", as_condition(call), message)
 
 
 def _asserted(call: Call) -> Expression:

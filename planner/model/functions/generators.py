@@ -91,7 +91,7 @@ def _rows(call: Call) -> int:
         raise non_foldable(call, "n", "INT", count)
     raise type_mismatch(
         "VALUE_OUT_OF_RANGE",
-        pretty(call),
+        call,
         exprName=to_sql_id("n"),
         valueRange="(0, 2147483647]",
         currentValue=pretty(count),
@@ -113,7 +113,7 @@ def _check_stack(call: Call, conf: Conf) -> Expression:
         if wrong is not None:
             raise type_mismatch(
                 "STACK_COLUMN_DIFF_TYPES",
-                pretty(call),
+                call,
                 columnIndex=column,
                 leftType=to_sql_type(found),
                 leftParamIndex=column + 1,
@@ -136,7 +136,7 @@ def _check_json_tuple(call: Call, conf: Conf) -> Expression:
     if len(call.arguments) < 2:
         raise wrong_argument_count("json_tuple", "> 1", len(call.arguments))
     if not all(isinstance(a.data_type, StringType) for a in call.arguments):
-        raise type_mismatch("NON_STRING_TYPE", pretty(call), call, funcName=to_sql_id("json_tuple"))
+        raise type_mismatch("NON_STRING_TYPE", call, funcName=to_sql_id("json_tuple"))
     return call
 
 

@@ -29,11 +29,16 @@ from ..schemas.types import (
 from ..settings.conf import Conf
 from ..text.fields_shown import cut_arguments
 from ..text.literal_sql import sql_string
-from ..text.quoting import to_sql_expr, to_sql_id, to_sql_type
-from ..text.text import pretty
+from ..text.quoting import to_sql_expr, to_sql_type
 from ..tree import replace
 from .json_values import from_json, get_json_object, schema_of_json
-from .mismatch import non_foldable, require_count, type_mismatch, wrong_argument_count
+from .mismatch import (
+    function_mismatch,
+    non_foldable,
+    require_count,
+    type_mismatch,
+    wrong_argument_count,
+)
 from .shapes import (
     always_null,
     check_types,
@@ -54,7 +59,7 @@ def _check_hash(call: Call, conf: Conf) -> Expression:
         raise wrong_argument_count(call.name, "> 0", 0, placeless=True)
     allowed = conf.flag("spark.sql.legacy.allowHashOnMapType")
     if not allowed and any(contains_type(a.data_type, MapType) for a in call.arguments):
-        raise type_mismatch("HASH_MAP_TYPE", pretty(call), functionName=to_sql_id(call.name))
+        raise function_mismatch("HASH_MAP_TYPE", call)
     return call
 
 
@@ -206,13 +211,8 @@ def _check_to(call: Call, conf: Conf) -> Expression:
     nested = StructType | ArrayType | MapType if call.name == "to_json" else StructType
     if not isinstance(kind, nested):
         if call.name == "to_csv":
-            raise type_mismatch(
-                "UNSUPPORTED_INPUT_TYPE",
-                pretty(call),
-                functionName=to_sql_id("to_csv"),
-                dataType=to_sql_type(kind),
-            )
-        raise type_mismatch("INVALID_JSON_SCHEMA", pretty(call), schema=to_sql_type(kind))
+            raise function_mismatch("UNSUPPORTED_INPUT_TYPE", call, dataType=to_sql_type(kind))
+        raise type_mismatch("INVALID_JSON_SCHEMA", call, schema=to_sql_type(kind))
     return replace(call, arguments=call.arguments[:1], options=(extra,) if extra else ())
 
 

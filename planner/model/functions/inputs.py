@@ -25,6 +25,7 @@ from ..schemas.types import (
     STRING,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    AnyTimestampType,
     ArrayType,
     AtomicType,
     DataType,
@@ -38,8 +39,6 @@ from ..schemas.types import (
     NumericType,
     StringType,
     StructType,
-    TimestampNTZType,
-    TimestampType,
     YearMonthIntervalType,
 )
 
@@ -70,7 +69,7 @@ _FAMILIES: dict[str, tuple[tuple[type[DataType], ...], DataType, str]] = {
     "fractional": ((FractionalType,), DOUBLE, "FRACTIONAL"),
     "decimal": ((DecimalType,), DecimalType(38, 18), "DECIMAL"),
     "anytimestamp": (
-        (TimestampType, TimestampNTZType),
+        (AnyTimestampType,),
         TIMESTAMP,
         "(TIMESTAMP OR TIMESTAMP WITHOUT TIME ZONE)",
     ),

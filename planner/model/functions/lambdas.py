@@ -12,14 +12,13 @@ from ..registry import FunctionSpec, HigherOrder, Parameters, Show, register
 from ..schemas.types import BOOLEAN, INT, ArrayType, BooleanType, DataType, MapType, same_type
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_id, to_sql_type
-from ..text.text import pretty
+from .build import array_of, map_of
 from .mismatch import require_count, type_mismatch, unexpected_type
 from .shapes import (
     Check,
     Result,
     Text,
     each,
-    first_type,
     like_call,
     named,
     result_of,
@@ -56,9 +55,7 @@ def _transformed(call: Call) -> DataType:
 
 
 def _with_keys(call: Call) -> DataType:
-    kind = first_type(call)
-    if not isinstance(kind, MapType):
-        return kind
+    kind = map_of(call.arguments[0])
     return MapType(call.arguments[1].data_type, kind.value_type, kind.value_contains_null)
 
 
@@ -116,7 +113,7 @@ def _check_array_sort(call: Call, conf: Conf) -> Expression:
     if call.arguments[1].data_type != INT:
         raise type_mismatch(
             "UNEXPECTED_RETURN_TYPE",
-            pretty(call),
+            call,
             functionName=to_sql_id("lambdafunction"),
             expectedType='"INT"',
             actualType=to_sql_type(call.arguments[1].data_type),
@@ -130,24 +127,18 @@ def _array_sort_sql(call: Call, show: Show) -> str:
 
 
 def _with_values(call: Call) -> DataType:
-    kind, body = first_type(call), call.arguments[-1]
-    if not isinstance(kind, MapType):
-        return kind
-    return MapType(kind.key_type, body.data_type, body.nullable)
+    body = call.arguments[-1]
+    return MapType(map_of(call.arguments[0]).key_type, body.data_type, body.nullable)
 
 
 def _elements(value: Expression) -> Parameters:
-    kind = value.data_type
-    if isinstance(kind, ArrayType):
-        return [(kind.element_type, kind.contains_null)]
-    return [(kind, True)]
+    kind = array_of(value)
+    return [(kind.element_type, kind.contains_null)]
 
 
 def _entries(value: Expression) -> Parameters:
-    kind = value.data_type
-    if isinstance(kind, MapType):
-        return [(kind.key_type, False), (kind.value_type, kind.value_contains_null)]
-    return [(kind, True), (kind, True)]
+    kind = map_of(value)
+    return [(kind.key_type, False), (kind.value_type, kind.value_contains_null)]
 
 
 def _accumulated(position: int, values: Sequence[Expression]) -> Parameters:

@@ -18,13 +18,13 @@ from ..schemas.types import (
     StructType,
 )
 from ..settings.conf import Conf
-from ..text.quoting import in_quotes, to_sql_id, to_sql_type
-from ..text.text import pretty
+from ..text.quoting import to_sql_type
 from ..tree import replace
 from .access import element_type
+from .build import array_of, map_of
 from .coercion import cast_to, coerce_to_common, wider_without_strings
 from .collections import element_of, merged, null_or_holds_null
-from .mismatch import require_count, type_mismatch, type_names, unexpected_type
+from .mismatch import function_mismatch, require_count, type_names, unexpected_type
 from .shapes import like_call, scalar, with_arguments
 
 
@@ -34,21 +34,16 @@ def _sorted_sql(call: Call, show: Show) -> str:
 
 
 def _keys(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    return ArrayType(kind.key_type, True) if isinstance(kind, MapType) else kind
+    return ArrayType(map_of(call.arguments[0]).key_type, True)
 
 
 def _values(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    if isinstance(kind, MapType):
-        return ArrayType(kind.value_type, kind.value_contains_null)
-    return kind
+    kind = map_of(call.arguments[0])
+    return ArrayType(kind.value_type, kind.value_contains_null)
 
 
 def _entries(call: Call) -> DataType:
-    kind = call.arguments[0].data_type
-    if not isinstance(kind, MapType):
-        return kind
+    kind = map_of(call.arguments[0])
     fields = (
         StructField("key", kind.key_type, False),
         StructField("value", kind.value_type, kind.value_contains_null),
@@ -83,13 +78,8 @@ def _with_key(call: Call, conf: Conf) -> Expression:
 
 def _bad_key(call: Call) -> AnalysisError:
     left, right = (to_sql_type(a.data_type) for a in call.arguments)
-    return type_mismatch(
-        "MAP_FUNCTION_DIFF_TYPES",
-        pretty(call),
-        functionName=to_sql_id(call.name),
-        dataType=in_quotes("MAP"),
-        leftType=left,
-        rightType=right,
+    return function_mismatch(
+        "MAP_FUNCTION_DIFF_TYPES", call, dataType='"MAP"', leftType=left, rightType=right
     )
 
 
@@ -118,11 +108,9 @@ def _element_sql(call: Call, show: Show) -> str:
     return f"{'try_' if call.options else ''}element_at({shown})"
 
 
-def _map_of(call: Call) -> DataType:
-    keys, values = (a.data_type for a in call.arguments)
-    if isinstance(keys, ArrayType) and isinstance(values, ArrayType):
-        return MapType(keys.element_type, values.element_type, values.contains_null)
-    return keys
+def _of_arrays(call: Call) -> DataType:
+    keys, values = map(array_of, call.arguments)
+    return MapType(keys.element_type, values.element_type, values.contains_null)
 
 
 def _map_from_entries(call: Call) -> DataType:
@@ -147,12 +135,7 @@ def _check_map_concat(call: Call, conf: Conf) -> Expression:
     for argument in call.arguments:
         if not isinstance(argument.data_type, MapType):
             names = type_names([a.data_type for a in call.arguments])
-            raise type_mismatch(
-                "MAP_CONCAT_DIFF_TYPES",
-                pretty(call),
-                functionName=to_sql_id("map_concat"),
-                dataType=names,
-            )
+            raise function_mismatch("MAP_CONCAT_DIFF_TYPES", call, dataType=names)
     values = coerce_to_common(call.arguments, conf)
     return with_arguments(call, values or call.arguments)
 
@@ -220,7 +203,7 @@ register(
     scalar(
         "map_from_arrays",
         "array, array",
-        _map_of,
+        _of_arrays,
         evaluate=lambda call, keys, values: tuple(zip(keys, values, strict=True)),
     ),
     scalar(

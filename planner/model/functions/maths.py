@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..expressions.core import Call, Cast, Expression
-from ..expressions.evaluation import evaluate
+from ..expressions.evaluation import constant_of
 from ..registry import FunctionSpec, Show, null_if_any, one_function, register
 from ..schemas.types import BYTE, DOUBLE, INT, LONG, DataType, DecimalType, NumericType
 from ..settings.conf import Conf
@@ -61,17 +61,12 @@ def _of_doubles(
 # ------------------------------------------------------------------------------------- rounding
 
 
-def _scale_of(call: Call) -> int | None:
-    value = evaluate(call.arguments[1])
-    return value.value if value is not None and isinstance(value.value, int) else None
-
-
 def _rounded_type(call: Call) -> DataType:
     """A decimal keeps its whole digits and one more, and only the digits asked for behind."""
     source = call.arguments[0].data_type
     if not isinstance(source, DecimalType):
         return source
-    scale = _scale_of(call)
+    scale = constant_of(call.arguments[1], int)
     if scale is None:
         return source
     whole = source.precision - source.scale + 1

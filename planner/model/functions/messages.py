@@ -15,7 +15,6 @@ from ..schemas.open_schemas import open_schema
 from ..schemas.types import BINARY, DataType, as_nullable
 from ..settings.conf import Conf
 from ..text.literal_sql import sql_string
-from ..text.text import pretty
 from ..tree import replace
 from .hashes import map_options
 from .mismatch import require_count, type_mismatch, wrong_argument_count
@@ -32,7 +31,7 @@ def _constant(call: Call, position: int, what: str) -> str:
         return ""
     raise type_mismatch(
         "TYPE_CHECK_FAILURE_WITH_HINT",
-        pretty(call),
+        call,
         msg=f"The second argument of the {call.name.upper()} SQL function must be a constant string"
         f" {what}",
         hint_="",

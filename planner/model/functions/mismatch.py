@@ -48,26 +48,35 @@ def type_choice(types: Sequence[DataType]) -> str:
 
 
 def type_mismatch(
-    case: str, sql: str, call: Expression | None = None, /, **parameters: Any
+    case: str, call: Expression, sql: str = "", /, **parameters: Any
 ) -> ArgumentError:
-    """DATATYPE_MISMATCH.<case> about the expression that reads `sql`."""
-    error = ArgumentError.of(f"DATATYPE_MISMATCH.{case}", sqlExpr=in_quotes(sql), **parameters)
+    """DATATYPE_MISMATCH.<case> about an expression, which reads `sql`, or else as in names."""
+    shown = in_quotes(sql or pretty(call))
+    error = ArgumentError.of(f"DATATYPE_MISMATCH.{case}", sqlExpr=shown, **parameters)
     error.call = call
     return error
 
 
+def function_mismatch(case: str, call: Call, /, **parameters: Any) -> ArgumentError:
+    """The same where the message names the function, too."""
+    return type_mismatch(case, call, functionName=to_sql_id(call.name), **parameters)
+
+
+def input_of(position: int, argument: Expression, wanted: str) -> dict[str, str]:
+    """What UNEXPECTED_INPUT_TYPE says of the argument at a position, counted from 0."""
+    return {
+        "paramIndex": ordinal(position),
+        "requiredType": wanted,
+        "inputSql": to_sql_expr(argument),
+        "inputType": to_sql_type(argument.data_type),
+    }
+
+
 def unexpected_type(call: Call, position: int, wanted: str) -> AnalysisError:
     """The argument at a position (from 0) has not the type wanted, given quoted: `"INT"`."""
-    argument = call.arguments[position]
-    return type_mismatch(
-        "UNEXPECTED_INPUT_TYPE",
-        _with_plain_lambdas(call) if position == 0 else pretty(call),
-        call,
-        paramIndex=ordinal(position),
-        requiredType=wanted,
-        inputSql=to_sql_expr(argument),
-        inputType=to_sql_type(argument.data_type),
-    )
+    sql = _with_plain_lambdas(call) if position == 0 else pretty(call)
+    given = input_of(position, call.arguments[position], wanted)
+    return type_mismatch("UNEXPECTED_INPUT_TYPE", call, sql, **given)
 
 
 def _with_plain_lambdas(call: Call) -> str:
@@ -94,7 +103,6 @@ def non_foldable(call: Call, name: str, kind: str, given: Expression) -> Analysi
     """A parameter must be a constant of a type, and is none."""
     return type_mismatch(
         "NON_FOLDABLE_INPUT",
-        pretty(call),
         call,
         inputName=to_sql_id(name),
         inputType=in_quotes(kind),
@@ -116,29 +124,19 @@ def diff_types(call: Call, *, choice: bool = False) -> AnalysisError:
     """Arguments that should all have one type have several, shown as a list or a choice."""
     types = [a.data_type for a in call.arguments]
     names = type_choice(types) if choice else type_names(types)
-    return type_mismatch(
-        "DATA_DIFF_TYPES", pretty(call), call, functionName=to_sql_id(call.name), dataType=names
-    )
+    return function_mismatch("DATA_DIFF_TYPES", call, dataType=names)
 
 
 def binary_diff_types(call: Call) -> AnalysisError:
     """The two sides of an operator have different types."""
     left, right = (a.data_type.sql for a in call.arguments)
-    return type_mismatch(
-        "BINARY_OP_DIFF_TYPES", pretty(call), call, left=in_quotes(left), right=in_quotes(right)
-    )
+    return type_mismatch("BINARY_OP_DIFF_TYPES", call, left=in_quotes(left), right=in_quotes(right))
 
 
 def binary_wrong_type(call: Call, wanted: str) -> AnalysisError:
     """Both sides of an operator have a type that it does not take."""
-    actual = call.arguments[0].data_type.sql
-    return type_mismatch(
-        "BINARY_OP_WRONG_TYPE",
-        pretty(call),
-        call,
-        inputType=wanted,
-        actualDataType=in_quotes(actual),
-    )
+    actual = to_sql_type(call.arguments[0].data_type)
+    return type_mismatch("BINARY_OP_WRONG_TYPE", call, inputType=wanted, actualDataType=actual)
 
 
 def failed_call(name: str, hint: str) -> AnalysisError:
@@ -180,10 +178,4 @@ def require_orderable(call: Call, position: int) -> None:
     """
     data_type = call.arguments[position].data_type
     if not is_orderable(data_type):
-        raise type_mismatch(
-            "INVALID_ORDERING_TYPE",
-            pretty(call),
-            call,
-            functionName=to_sql_id(call.name),
-            dataType=to_sql_type(data_type),
-        )
+        raise function_mismatch("INVALID_ORDERING_TYPE", call, dataType=to_sql_type(data_type))

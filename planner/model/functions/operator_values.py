@@ -78,27 +78,21 @@ def _truncated(left: int, right: int) -> int:
     return -quotient if (left < 0) != (right < 0) else quotient
 
 
-def _zero(call: Call) -> None:
-    """Division by zero: an error in ANSI mode, null without it."""
-    if call.ansi and "TRY" not in call.options:
-        raise ZeroDivisionError
+def _division(compute: Binary) -> Binary:
+    """By zero it is an error in ANSI mode, null without it."""
 
-
-def _divide(call: Call, left: object, right: object) -> object:
-    if right == 0:
-        _zero(call)
+    def evaluate(call: Call, left: object, right: object) -> object:
+        if right != 0:
+            return compute(call, left, right)
+        if call.ansi and "TRY" not in call.options:
+            raise ZeroDivisionError
         return None
-    if isinstance(left, tuple):
-        raise ValueError(left)
-    with localcontext() as context:
-        context.prec = 100
-        return _number(call, cast(float, left) / cast(float, right))
+
+    return evaluate
 
 
+@_division
 def _remainder(call: Call, left: object, right: object) -> object:
-    if right == 0:
-        _zero(call)
-        return None
     if isinstance(left, float):
         return _number(call, math.fmod(left, cast(float, right)))
     if isinstance(left, Decimal):
@@ -107,20 +101,16 @@ def _remainder(call: Call, left: object, right: object) -> object:
     return a - _truncated(a, b) * b
 
 
+@_division
 def _integral_divide(call: Call, left: object, right: object) -> object:
-    if right == 0:
-        _zero(call)
-        return None
     if isinstance(left, Decimal):
         return _number(call, int(_EXACT.divide_int(left, cast(Decimal, right))))
     return _number(call, _truncated(cast(int, left), cast(int, right)))
 
 
+@_division
 def pmod(call: Call, left: object, right: object) -> object:
     """The remainder with the divisor's sign, as pmod gives it."""
-    if right == 0:
-        _zero(call)
-        return None
     if isinstance(left, int) and isinstance(right, int):
         rest = left - _truncated(left, right) * right
         return rest if rest >= 0 else (rest + right) - _truncated(rest + right, right) * right
@@ -131,7 +121,7 @@ ARITHMETIC: dict[str, Binary] = {
     "+": _exact(lambda a, b: a + b),
     "-": _exact(lambda a, b: a - b),
     "*": _exact(lambda a, b: a * b),
-    "/": _divide,
+    "/": _division(_exact(lambda a, b: a / b)),
     "%": _remainder,
     "div": _integral_divide,
     "&": lambda call, a, b: a & b,
@@ -220,7 +210,8 @@ def extreme(sign: int) -> Binary:
 # ------------------------------------------------------------------------------ dates and times
 
 
-def _add_months(days: int, months: int) -> int:
+def add_months(call: Call, days: int, months: int) -> int:
+    """A date so many months later, at most at that month's end."""
     day = date(1970, 1, 1) + timedelta(days=days)
     index = day.year * 12 + day.month - 1 + months
     year, month = divmod(index, 12)
@@ -235,7 +226,7 @@ def add_interval(call: Call, time: int, interval: object) -> int:
     zone = "UTC" if is_local else call.time_zone or session_time_zone()
     if months or days:
         local_days, rest = divmod(local_micros(time, zone), DAY_MICROS)
-        moved = _add_months(local_days, months) + days
+        moved = add_months(call, local_days, months) + days
         time = utc_micros(moved * DAY_MICROS + rest, zone)
     result = time + micros
     # Beyond what the calendar holds we do not vouch for the result.
@@ -260,12 +251,7 @@ def add_to_date(call: Call, days: int, interval: object) -> int:
     months, more, micros = _parts(interval, call.arguments[1].data_type)
     if micros:
         raise ValueError(interval)
-    return _add_months(days, months) + more
-
-
-def add_months(call: Call, days: int, months: int) -> int:
-    """A date so many months later, at most at that month's end."""
-    return _add_months(days, months)
+    return add_months(call, days, months) + more
 
 
 def last_day(call: Call, days: int) -> int:

@@ -24,8 +24,8 @@ def _check_offset(call: Call, conf: Conf) -> Expression:
         full = replace(call, arguments=(value, offset, default))
         raise type_mismatch(
             "NON_FOLDABLE_INPUT",
-            f"{call.name}({', '.join(map(pretty, full.arguments))})",
             full,
+            f"{call.name}({', '.join(map(pretty, full.arguments))})",
             inputName=to_sql_id("offset"),
             inputType='"INT"',
             inputExpr=in_quotes(shown),
@@ -60,7 +60,6 @@ def _check_positive(call: Call, number: Expression, name: str, allowed: str, suf
     if isinstance(value, int) and value <= 0:
         raise type_mismatch(
             "VALUE_OUT_OF_RANGE",
-            pretty(call),
             call,
             exprName=name,
             valueRange=allowed,

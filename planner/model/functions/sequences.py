@@ -14,12 +14,10 @@ from ..schemas.types import (
     StructType,
 )
 from ..settings.conf import Conf
-from ..text.quoting import to_sql_id
-from ..text.text import pretty
 from .array_values import sequence_value
 from .coercion import coerce_to_common, implicit
 from .collections import element_of
-from .mismatch import require_count, type_mismatch
+from .mismatch import function_mismatch, require_count
 from .shapes import check_types, like_call, scalar, with_arguments
 
 
@@ -33,10 +31,9 @@ def _check_sequence(call: Call, conf: Conf) -> Expression:
         for v in values[:2]
     )
     if values is None or not allowed:
-        raise type_mismatch(
+        raise function_mismatch(
             "SEQUENCE_WRONG_INPUT_TYPES",
-            pretty(call),
-            functionName=to_sql_id("sequence"),
+            call,
             startType='("TIMESTAMP" or "TIMESTAMP_NTZ" or "DATE")',
             stepType='("INTERVAL" or "INTERVAL YEAR TO MONTH" or "INTERVAL DAY TO SECOND")',
             otherStartType='"INTEGRAL"',

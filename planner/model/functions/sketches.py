@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, Literal
-from ..expressions.evaluation import evaluate
+from ..expressions.evaluation import constant_of, evaluate
 from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Over, Start, register
 from ..schemas.types import (
     BINARY,
@@ -151,9 +151,8 @@ def _union_forms(call: Call) -> AggregateForms:
 def _theta_forms(call: Call) -> AggregateForms:
     """The least hashes of all values, 2^size of them and one more."""
     value, size = call.arguments
-    known = evaluate(size)
-    bits = None if known is None else known.value
-    if not isinstance(bits, int) or not 4 <= bits <= 26 or isinstance(value.data_type, ArrayType):
+    bits = constant_of(size, int)
+    if bits is None or not 4 <= bits <= 26 or isinstance(value.data_type, ArrayType):
         return OBJECT_FORMS
     constants = (1 << bits,)
     return gathered_forms(

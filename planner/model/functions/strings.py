@@ -250,7 +250,7 @@ register(
             "string, string, [int]",
             INT,
             text="levenshtein({0}, {1}, {option2})",
-            evaluate=values.levenshtein,
+            evaluate=lambda call, s, other: values.edit_distance(s, other),
         ),
         constant_text="data",
     ),

@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from ..expressions.core import Call, Expression, GetStructField, Literal, lit
+from ..expressions.core import Call, Expression, Literal
 from ..frozen import dataclass
 from ..registry import FunctionSpec, register
 from ..schemas.types import DataType, StructField, StructType
 from ..settings.conf import Conf
-from ..text.text import pretty
 from ..tree import replace
-from .build import call as build
-from .build import if_else, null
+from .build import fields_of, is_call, null_with, struct_of
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
 from .shapes import first_type, template
 
@@ -46,17 +44,10 @@ class UpdateFields(Call):
     def fields(self) -> tuple[tuple[str, Expression], ...]:
         """The fields as they are after the changes."""
         struct = self.struct
-        assert isinstance(struct.data_type, StructType)
-        built = isinstance(struct, Call) and struct.name == "named_struct"
-        start: list[tuple[str, Expression]] = [
-            (
-                field.name,
-                struct.children[2 * i + 1]
-                if built
-                else GetStructField(child=struct, ordinal=i, name=field.name),
-            )
-            for i, field in enumerate(struct.data_type.fields)
-        ]
+        start = fields_of(struct)
+        if is_call(struct, "named_struct"):
+            names = (name for name, _ in start)
+            start = list(zip(names, struct.children[1::2], strict=True))
         return tuple(_changed(self, start, [value for _, value in _changes(self)]))
 
 
@@ -104,7 +95,7 @@ def _check(call: Call, conf: Conf) -> Expression:
         raise unexpected_type(call, 0, '"STRUCT"')
     changed = _type(call)
     if isinstance(changed, StructType) and not changed.fields:
-        raise type_mismatch("CANNOT_DROP_ALL_FIELDS", pretty(call), call)
+        raise type_mismatch("CANNOT_DROP_ALL_FIELDS", call)
     return combined(UpdateFields(arguments=call.arguments, origin=call.origin), conf)
 
 
@@ -130,12 +121,7 @@ def combined(call: UpdateFields, conf: Conf) -> UpdateFields:
 
 def made(call: UpdateFields) -> Expression:
     """`named_struct` of the fields that are left; null where the struct is null."""
-    struct = call.struct
-    parts = (part for name, value in call.fields for part in (lit(name), value))
-    new = build("named_struct", *parts)
-    if not struct.nullable:
-        return new
-    return if_else(build("isnull", struct), null(new.data_type), new)
+    return null_with(call.struct, struct_of(call.fields))
 
 
 register(

@@ -31,7 +31,7 @@ def soundex(call: Call, text: str) -> str:
     return (found + "000")[:4]
 
 
-def levenshtein(call: Call, one: str, other: str) -> int:
+def edit_distance(one: str, other: str) -> int:
     """How many characters to change, add or drop."""
     row = list(range(len(other) + 1))
     for i, a in enumerate(one, 1):

@@ -25,6 +25,8 @@ JoinType = Literal[
     "LeftSingle",  # this and the next come of subqueries only
     "ExistenceJoin",
 ]
+INNER_JOINS = ("Inner", "Cross")
+OUTER_JOINS = ("LeftOuter", "RightOuter", "FullOuter")
 
 
 @dataclass(frozen=True, kw_only=True)

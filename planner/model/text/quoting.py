@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from ..expressions.core import Expression, Origin
@@ -26,6 +27,11 @@ def to_sql_expr(expression: Expression) -> str:
 def to_sql_type(data_type: DataType) -> str:
     """`"BIGINT"`."""
     return in_quotes(data_type.sql)
+
+
+def to_sql_join(kind: str) -> str:
+    """A kind of join in words: `LEFT OUTER` for LeftOuter."""
+    return re.sub(r"\B(?=[A-Z])", " ", kind).upper()
 
 
 def in_quotes(text: str) -> str:

@@ -333,17 +333,3 @@ def _window_pretty(window: WindowExpression) -> str:
         parts.append("ORDER BY " + ", ".join(pretty(e) for e in window.order_by))
     parts.append(window.frame or default_frame(window))
     return f"{pretty(window.function)} OVER ({' '.join(parts)})"
-
-
-def automatic_name(expression: Expression) -> str:
-    """The name that the analyzer gives a select-list expression without one.
-
-    A cast of a column keeps the column's name; anything else is called by its pretty form.
-    """
-    match expression:
-        case Cast(child=AttributeReference(name=name) | Alias(name=name)):
-            return name
-        case GetStructField(child=AttributeReference() | GetStructField(), name=name):
-            return name
-        case _:
-            return pretty(expression)

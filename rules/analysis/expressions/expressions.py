@@ -35,7 +35,7 @@ from ....planner.model.expressions.windows import (
     WindowExpression,
     WindowTime,
 )
-from ....planner.model.functions.coercion import coerce_case_when
+from ....planner.model.functions.conditional import coerce_case_when
 from ....planner.model.schemas.casts import can_cast, instead_of_cast
 from ....planner.model.schemas.types import ArrayType, MapType, StructType
 from ....planner.model.text.quoting import in_quotes, to_sql_id, to_sql_type
@@ -43,9 +43,7 @@ from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ..context import Context
 from ..failures import (
-    InvalidCall,
-    InvalidCase,
-    InvalidCast,
+    Invalid,
     invalid,
     located,
     mismatch,
@@ -113,7 +111,7 @@ class Resolver:
                 raise misplaced("Alias", expression.child.origin)
             case UnresolvedAlias(child=child):
                 return self._alias(expression, child)
-            case InvalidCall() | InvalidCase() | InvalidCast():
+            case Invalid():
                 return expression
             case Alias(child=child):
                 new = self.resolve(child)
@@ -216,13 +214,13 @@ class Resolver:
         if can_cast(source, target, mode):
             return cast
         plain = Cast(child=cast.child, type_=target, mode=mode, origin=cast.origin)
-        return invalid(InvalidCast, plain, _bad_cast(cast))
+        return invalid(plain, _bad_cast(cast))
 
     def _case(self, case: CaseWhen) -> Expression:
         try:
             return coerce_case_when(case, self.context.conf)
         except AnalysisError as error:
-            return invalid(InvalidCase, case, located(error, case.origin))
+            return invalid(case, located(error, case.origin))
 
     # ------------------------------------------------------------------------------- functions
 

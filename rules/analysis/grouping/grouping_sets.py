@@ -9,7 +9,6 @@ from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
     AttributeReference,
-    Call,
     Cast,
     Expression,
     Literal,
@@ -18,6 +17,7 @@ from ....planner.model.expressions.core import (
     without_alias,
 )
 from ....planner.model.expressions.equality import canonical
+from ....planner.model.expressions.literal import lit
 from ....planner.model.expressions.unresolved import (
     UnresolvedAlias,
     UnresolvedAttribute,
@@ -25,6 +25,7 @@ from ....planner.model.expressions.unresolved import (
     UnresolvedOrdinal,
 )
 from ....planner.model.expressions.windows import SessionWindow, TimeWindow, WindowExpression
+from ....planner.model.functions.build import call
 from ....planner.model.plans.logical import Aggregate, Expand, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import BYTE, INT, LONG, IntegerType
@@ -212,10 +213,8 @@ def _bit(
             grouping=plan_text(argument),
             groupingColumns=",".join(map(plan_text, keys)),
         )
-    shift = Literal(value=len(keys) - 1 - known.index(canonical(argument)), type_=INT)
-    shifted = Call(name="shiftright", arguments=(identity, shift))
-    one = Literal(value=1, type_=identity.type_)
-    masked = Call(name="&", arguments=(shifted, one))
+    shifted = call("shiftright", identity, lit(len(keys) - 1 - known.index(canonical(argument))))
+    masked = call("&", shifted, Literal(value=1, type_=identity.type_))
     return Cast(child=masked, type_=BYTE, mode="ANSI")
 
 

@@ -19,6 +19,7 @@ from ....planner.model.expressions.unresolved import (
     UnresolvedAlias,
     UnresolvedFunction,
 )
+from ....planner.model.functions.text_values import edit_distance
 from ....planner.model.plans.logical import Aggregate, Filter, Generate, Join, Project, Sort, Window
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.registry import find
@@ -156,18 +157,8 @@ def nearest_in_order(parts: tuple[str, ...], columns: Iterable[AttributeReferenc
     if len(parts) == 1 and len({whole[:-1] for whole, _ in known}) == 1:
         known = [(whole[-1:], shown[-1:]) for whole, shown in known]
     written = ".".join(quote_if_needed(part) for part in parts)
-    nearest = sorted(known, key=lambda names: distance(written, to_sql_id(names[0])))
+    nearest = sorted(known, key=lambda names: edit_distance(written, to_sql_id(names[0])))
     return [to_sql_id(shown) for _, shown in nearest[:MOST]]
-
-
-def distance(one: str, other: str) -> int:
-    """The Levenshtein distance of two strings."""
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
-        above, row[0] = row[0], i
-        for j, b in enumerate(other, 1):
-            above, row[j] = row[j], min(above + (a != b), row[j] + 1, row[j - 1] + 1)
-    return row[-1]
 
 
 def with_positions(function: UnresolvedFunction) -> UnresolvedFunction:
@@ -221,7 +212,7 @@ def with_positions(function: UnresolvedFunction) -> UnresolvedFunction:
 def _unknown_argument(
     function: UnresolvedFunction, written: str, names: list[str]
 ) -> AnalysisError:
-    nearest = sorted(names, key=lambda n: distance(to_sql_id(written), to_sql_id(n)))[:3]
+    nearest = sorted(names, key=lambda n: edit_distance(to_sql_id(written), to_sql_id(n)))[:3]
     proposal = " ".join(to_sql_id(n) for n in nearest)
     return _refused_argument(
         function,

@@ -9,13 +9,11 @@ from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
-    Call,
     Expression,
-    GetStructField,
-    lit,
     to_attribute,
 )
 from ....planner.model.expressions.unresolved import UnresolvedStar
+from ....planner.model.functions.build import fields_of, struct_of
 from ....planner.model.schemas.types import StructType, quote_if_needed
 from ....planner.model.text.quoting import to_sql_id
 from ..context import Scope
@@ -77,16 +75,12 @@ def _path(parts: tuple[str, ...], scope: Scope, star: UnresolvedStar) -> Path:
 
 def _smaller(struct: Expression, gone: Sequence[Path]) -> Expression:
     """The struct made again of the fields that are left."""
-    type_ = struct.data_type
-    assert isinstance(type_, StructType)
-    parts: list[Expression] = []
-    for place, field in enumerate(type_.fields):
+    kept: list[tuple[str, Expression]] = []
+    for place, (name, value) in enumerate(fields_of(struct)):
         mine = [path[1:] for path in gone if path[0] == place]
-        if () in mine:
-            continue
-        value: Expression = GetStructField(child=struct, ordinal=place, name=field.name)
-        parts += [lit(field.name), _smaller(value, mine) if mine else value]
-    return Call(name="named_struct", arguments=tuple(parts))
+        if () not in mine:
+            kept.append((name, _smaller(value, mine) if mine else value))
+    return struct_of(kept)
 
 
 if TYPE_CHECKING:
@@ -118,10 +112,7 @@ def expand_star(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
 def _fields(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
     base = resolver.column(star.target, star)
     if base is not None and isinstance(base.data_type, StructType):
-        return [
-            Alias(child=GetStructField(child=base, ordinal=i, name=f.name), name=f.name)
-            for i, f in enumerate(base.data_type.fields)
-        ]
+        return [Alias(child=value, name=name) for name, value in fields_of(base)]
     if base is not None:
         raise failure(
             "_LEGACY_ERROR_TEMP_1050",

@@ -27,6 +27,7 @@ from ....planner.model.plans.logical import (
     Join,
     LocalLimit,
     Offset,
+    Sort,
     Union,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
@@ -76,7 +77,7 @@ from .misplaced import (
     trailing_comma,
 )
 
-Check = Callable[[LogicalPlan], AnalysisError | None]
+Check = Callable[[Any], AnalysisError | None]
 
 
 def _ordinal(place: int) -> str:
@@ -102,8 +103,8 @@ def check_analysis(plan: LogicalPlan, conf: Conf) -> None:
 
 def _first_error(plan: LogicalPlan) -> AnalysisError | None:
     for operator in walk_up(plan):
-        for check in CHECKS:
-            error = check(operator)
+        for kinds, check in CHECKS:
+            error = check(operator) if isinstance(operator, kinds) else None
             if error is not None:
                 return error
     return None
@@ -121,10 +122,8 @@ def _unfinished(plan: LogicalPlan) -> AnalysisError:
     )
 
 
-def unknown_table(plan: LogicalPlan) -> AnalysisError | None:
+def unknown_table(plan: UnresolvedRelation) -> AnalysisError:
     """TABLE_OR_VIEW_NOT_FOUND."""
-    if not isinstance(plan, UnresolvedRelation):
-        return None
     return failure(
         "TABLE_OR_VIEW_NOT_FOUND",
         origin=plan.origin,
@@ -183,9 +182,9 @@ def collated_operands(plan: LogicalPlan) -> AnalysisError | None:
     return None
 
 
-def watermark_type(plan: LogicalPlan) -> AnalysisError | None:
+def watermark_type(plan: EventTimeWatermark) -> AnalysisError | None:
     """EVENT_TIME_IS_NOT_ON_TIMESTAMP_TYPE."""
-    if not isinstance(plan, EventTimeWatermark) or not plan.child.is_streaming:
+    if not plan.child.is_streaming:
         return None
     event_time = plan.event_time
     assert isinstance(event_time, AttributeReference)
@@ -203,11 +202,9 @@ def watermark_type(plan: LogicalPlan) -> AnalysisError | None:
     )
 
 
-def filter_type(plan: LogicalPlan) -> AnalysisError | None:
+def filter_type(plan: Filter) -> AnalysisError | None:
     """A WHERE or HAVING that is no boolean."""
-    if not isinstance(plan, Filter) or not plan.condition.resolved:
-        return None
-    if isinstance(plan.condition.data_type, BooleanType):
+    if not plan.condition.resolved or isinstance(plan.condition.data_type, BooleanType):
         return None
     sql = pretty(plan.condition)
     kind = plan.condition.data_type.sql
@@ -216,9 +213,9 @@ def filter_type(plan: LogicalPlan) -> AnalysisError | None:
     )
 
 
-def join_condition(plan: LogicalPlan) -> AnalysisError | None:
+def join_condition(plan: Join) -> AnalysisError | None:
     """An ON that is no boolean."""
-    if not isinstance(plan, Join) or plan.condition is None or not plan.condition.resolved:
+    if plan.condition is None or not plan.condition.resolved:
         return None
     kind = plan.condition.data_type
     if isinstance(kind, BooleanType):
@@ -231,14 +228,12 @@ def join_condition(plan: LogicalPlan) -> AnalysisError | None:
     )
 
 
-def limits(plan: LogicalPlan) -> AnalysisError | None:
+def limits(plan: GlobalLimit | LocalLimit | Offset) -> AnalysisError | None:
     """LIMIT and OFFSET take a constant whole number, zero or more."""
-    if isinstance(plan, GlobalLimit | LocalLimit):
-        name, value = "limit", plan.limit
-    elif isinstance(plan, Offset):
+    if isinstance(plan, Offset):
         name, value = "offset", plan.offset
     else:
-        return None
+        name, value = "limit", plan.limit
     case = ""
     parameters: dict[str, Any] = {}
     if not value.foldable:
@@ -264,10 +259,8 @@ def limits(plan: LogicalPlan) -> AnalysisError | None:
     )
 
 
-def union_columns(plan: LogicalPlan) -> AnalysisError | None:
+def union_columns(plan: Union | SetOperation) -> AnalysisError | None:
     """Branches of a UNION with different numbers or types of columns."""
-    if not isinstance(plan, Union | SetOperation):
-        return None
     word = plan.word + " ALL" * plan.is_all if isinstance(plan, SetOperation) else "UNION"
     first = plan.children[0].output
     for number, branch in enumerate(plan.children[1:], 1):
@@ -295,10 +288,8 @@ def union_columns(plan: LogicalPlan) -> AnalysisError | None:
     return None
 
 
-def distinct_maps(plan: LogicalPlan) -> AnalysisError | None:
+def distinct_maps(plan: Distinct | Deduplicate | SetOperation) -> AnalysisError | None:
     """DISTINCT compares rows, and maps cannot be compared."""
-    if not isinstance(plan, Distinct | Deduplicate | SetOperation):
-        return None
     if isinstance(plan, Deduplicate) and plan.within_watermark:
         return None  # Spark does not look at these
     columns = plan.keys if isinstance(plan, Deduplicate) else plan.output
@@ -313,23 +304,24 @@ def distinct_maps(plan: LogicalPlan) -> AnalysisError | None:
     return None
 
 
-CHECKS: tuple[Check, ...] = (
-    unknown_table,
-    collated_operands,
-    unresolved_expressions,
-    streaming_subqueries,
-    misplaced_subqueries,
-    sort_types,
-    check_windows,
-    watermark_type,
-    filter_type,
-    join_condition,
-    aggregate_shape,
-    limits,
-    union_columns,
-    missing_columns,
-    distinct_maps,
-    misplaced_aggregates,
-    misplaced_in_operator,
-    random_in_operator,
+CHECKS: tuple[tuple[type | tuple[type, ...], Check], ...] = (
+    (UnresolvedRelation, unknown_table),
+    (LogicalPlan, collated_operands),
+    (LogicalPlan, unresolved_expressions),
+    (LogicalPlan, streaming_subqueries),
+    (LogicalPlan, misplaced_subqueries),
+    (Sort, sort_types),
+    (LogicalPlan, check_windows),
+    (EventTimeWatermark, watermark_type),
+    (Filter, filter_type),
+    (Join, join_condition),
+    (Aggregate, aggregate_shape),
+    ((GlobalLimit, LocalLimit, Offset), limits),
+    ((Union, SetOperation), union_columns),
+    (LogicalPlan, missing_columns),
+    ((Distinct, Deduplicate, SetOperation), distinct_maps),
+    (Filter, misplaced_aggregates),
+    ((Sort, Join), misplaced_in_operator),
+    (Join, random_in_operator),
 )
+"""What is asked of which operators, in Spark's order."""

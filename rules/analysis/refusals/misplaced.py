@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from ....planner.model import registry
@@ -93,23 +93,17 @@ def trailing_comma(plan: LogicalPlan) -> AnalysisError | None:
     for operator in plan.walk():
         match operator:
             case Project(project_list=(_, *_, last)) | Aggregate(aggregates=(_, *_, last)):
-                column = _from_column(last)
-                if column is not None:
-                    return failure("TRAILING_COMMA_IN_SELECT", origin=column.origin)
+                # `SELECT a, FROM t` reads as the column FROM under the name t.
+                match last:
+                    case Alias(child=UnresolvedAttribute(parts=(name,), origin=origin)):
+                        if name.upper() == "FROM":
+                            return failure("TRAILING_COMMA_IN_SELECT", origin=origin)
     return None
 
 
-def _from_column(item: Expression) -> UnresolvedAttribute | None:
-    """The column FROM that an entry gives another name, if it does."""
-    match item:
-        case Alias(child=UnresolvedAttribute(parts=(name,)) as column) if name.upper() == "FROM":
-            return column
-    return None
-
-
-def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
+def misplaced_aggregates(plan: Filter) -> AnalysisError | None:
     """Aggregate functions in WHERE."""
-    if not isinstance(plan, Filter) or not has_aggregate(plan.condition):
+    if not has_aggregate(plan.condition):
         return None
     found = [n for n in plan.condition.walk() if isinstance(n, AggregateExpression)]
     return failure(
@@ -120,10 +114,8 @@ def misplaced_aggregates(plan: LogicalPlan) -> AnalysisError | None:
     )
 
 
-def misplaced_in_operator(plan: LogicalPlan) -> AnalysisError | None:
+def misplaced_in_operator(plan: Sort | Join) -> AnalysisError | None:
     """Functions with OVER in ORDER BY or ON, aggregates there over rows that are not aggregated."""
-    if not isinstance(plan, Sort | Join):
-        return None
     kinds = AggregateExpression | WindowExpression
     found = [n for e in plan.expressions for n in e.walk() if isinstance(n, kinds)]
     if not found:
@@ -135,10 +127,8 @@ def misplaced_in_operator(plan: LogicalPlan) -> AnalysisError | None:
     )
 
 
-def random_in_operator(plan: LogicalPlan) -> AnalysisError | None:
+def random_in_operator(plan: Join) -> AnalysisError | None:
     """Expressions that differ from row to row where rows may be compared more than once."""
-    if not isinstance(plan, Join):
-        return None
     found = [e for e in plan.expressions if not e.deterministic]
     if not found:
         return None
@@ -146,10 +136,8 @@ def random_in_operator(plan: LogicalPlan) -> AnalysisError | None:
     return failure("INVALID_NON_DETERMINISTIC_EXPRESSIONS", origin=plan.origin, sqlExprs=listed)
 
 
-def sort_types(plan: LogicalPlan) -> AnalysisError | None:
+def sort_types(plan: Sort) -> AnalysisError | None:
     """ORDER BY a type without an order."""
-    if not isinstance(plan, Sort):
-        return None
     for order in plan.order:
         if order.resolved and not is_orderable(order.child.data_type):
             return mismatch(
@@ -175,24 +163,18 @@ def misplaced_star(
     return failure("INVALID_USAGE_OF_STAR_OR_REGEX", origin=position, elem="'*'", prettyName=place)
 
 
-def aggregate_shape(plan: LogicalPlan) -> AnalysisError | None:
+def aggregate_shape(plan: Aggregate) -> AnalysisError | None:
     """Aggregates of aggregates, and columns that are neither grouped nor aggregated."""
-    if not isinstance(plan, Aggregate):
-        return None
     for item in plan.grouping:
         if has_aggregate(item):
-            return _grouped_aggregate(item)
+            found = next(n for n in item.walk() if isinstance(n, AggregateExpression))
+            return failure("GROUP_BY_AGGREGATE", origin=item.origin, sqlExpr=as_sql(found))
     grouped = {canonical(item) for item in plan.grouping}
     for expression in plan.aggregates:
         error = _ungrouped(expression, grouped, plan)
         if error is not None:
             return error
     return None
-
-
-def _grouped_aggregate(item: Expression) -> AnalysisError:
-    found = next(n for n in item.walk() if isinstance(n, AggregateExpression))
-    return failure("GROUP_BY_AGGREGATE", origin=item.origin, sqlExpr=as_sql(found))
 
 
 def _arguments_of_aggregate(node: AggregateExpression) -> AnalysisError | None:
@@ -238,7 +220,8 @@ def missing_columns(plan: LogicalPlan) -> AnalysisError | None:
     ids = plan.missing_input
     if not ids:
         return None
-    missing = each_once(a for a in _mentioned(plan) if a.expr_id in ids)
+    mentioned = (a for e in plan.expressions for a in e.collect(AttributeReference))
+    missing = each_once(a for a in mentioned if a.expr_id in ids)
     given = each_once(a for child in plan.children for a in child.output)
     names = {column.name.lower() for column in given}
     alike = [column for column in missing if column.name.lower() in names]
@@ -257,11 +240,6 @@ def missing_columns(plan: LogicalPlan) -> AnalysisError | None:
     return failure(
         "MISSING_ATTRIBUTES.RESOLVED_ATTRIBUTE_MISSING_FROM_INPUT", origin=plan.origin, **operator
     )
-
-
-def _mentioned(plan: LogicalPlan) -> Iterator[AttributeReference]:
-    for expression in plan.expressions:
-        yield from expression.collect(AttributeReference)
 
 
 def _listed(columns: Iterable[AttributeReference]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....planner.model import registry
 from ....planner.model.catalog import Source, TempView
 from ....planner.model.expressions.core import Alias, AttributeReference, Call, Expression, Literal
-from ....planner.model.expressions.evaluation import evaluate
+from ....planner.model.expressions.evaluation import constant_of, evaluate
 from ....planner.model.expressions.unresolved import UnresolvedFunction
 from ....planner.model.formats import metadata_type
 from ....planner.model.functions.coercion import common_type
@@ -232,10 +232,10 @@ def _range(
         raise wrong_argument_count("range", "[1, 2, 3, 4]", len(arguments), function.origin)
     numbers: list[int] = []
     for argument in arguments:
-        value = evaluate(context.cast(argument, LONG))
-        if value is None or not isinstance(value.value, int):
+        number = constant_of(context.cast(argument, LONG), int)
+        if number is None:
             return function
-        numbers.append(value.value)
+        numbers.append(number)
     start, end = (0, numbers[0]) if len(numbers) == 1 else (numbers[0], numbers[1])
     return Range(
         start=start,

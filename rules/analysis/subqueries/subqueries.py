@@ -19,7 +19,6 @@ from ....planner.model.expressions.subqueries import (
     is_outer,
     subqueries_in,
 )
-from ....planner.model.frozen import dataclass
 from ....planner.model.functions.coercion import wider_type
 from ....planner.model.plans.logical import (
     Aggregate,
@@ -38,13 +37,8 @@ from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ...common.trees import walk_up
 from ..context import Context
-from ..failures import Invalid, failure, invalid, mismatch
+from ..failures import failure, invalid, mismatch
 from ..names.names import qualified
-
-
-@dataclass(frozen=True, kw_only=True)
-class InvalidInSubquery(Invalid, InSubquery):
-    """`IN (query)` over columns that do not fit."""
 
 
 def coerce_in_subquery(test: InSubquery, context: Context) -> InSubquery:
@@ -53,13 +47,13 @@ def coerce_in_subquery(test: InSubquery, context: Context) -> InSubquery:
     assert isinstance(query, ListQuery)
     columns = query.plan.output
     if len(columns) != len(test.values):
-        return invalid(InvalidInSubquery, test, _length_mismatch(test, columns))
+        return invalid(test, _length_mismatch(test, columns))
     pairs = list(zip(test.values, columns, strict=True))
     if all(same_type(value.data_type, column.type_) for value, column in pairs):
         return test
     common = [wider_type(v.data_type, c.type_, context.conf) for v, c in pairs]
     if any(kind is None for kind in common):
-        return invalid(InvalidInSubquery, test, _type_mismatch(test, columns))
+        return invalid(test, _type_mismatch(test, columns))
     kinds = [kind for kind in common if kind is not None]
     values = tuple(_cast(v, k, context) for v, k in zip(test.values, kinds, strict=True))
     items: list[Expression] = []

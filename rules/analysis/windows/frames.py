@@ -9,7 +9,13 @@ from ....planner.model.expressions.core import Expression, Origin, SortOrder
 from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.functions.coercion import cast_unless_same
 from ....planner.model.schemas.casts import can_cast
-from ....planner.model.schemas.types import DateType, NumericType, TimestampNTZType, TimestampType
+from ....planner.model.schemas.types import (
+    DatetimeType,
+    DateType,
+    NumericType,
+    TimestampNTZType,
+    TimestampType,
+)
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.quoting import in_quotes, to_sql_type
 from ....planner.model.text.text import plan_text, pretty
@@ -32,7 +38,7 @@ def with_typed_bounds(window: WindowExpression, conf: Conf) -> WindowExpression:
     if not window.bounds or not window.frame.startswith("RANGE") or len(keys) != 1:
         return window
     wanted = keys[0].data_type
-    if isinstance(wanted, DateType | TimestampType | TimestampNTZType):
+    if isinstance(wanted, DatetimeType):
         return window
     mode = "ANSI" if conf.ansi else "LEGACY"
     bounds = tuple(

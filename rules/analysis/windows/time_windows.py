@@ -33,15 +33,15 @@ from ....planner.model.expressions.windows import (
     TimeWindow,
     WindowTime,
 )
+from ....planner.model.functions.build import call, long, struct
 from ....planner.model.plans.logical import Expand, Filter, Project
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.schemas.types import LONG, STRING, DataType, StringType, StructType
+from ....planner.model.schemas.types import LONG, DataType, StringType, StructType
 from ....planner.model.text.text import pretty
 from ....planner.model.tree import replace
 from ...optimization.expressions.simplify import simplify
-from ...optimization.support.calls import call
 from ..context import Context
-from ..failures import InvalidSessionWindow, InvalidTimeWindow, failure
+from ..failures import Invalid, failure
 from .window_functions import check_session_window, is_window
 
 Window = TypeVar("Window", TimeWindow, SessionWindow, WindowTime)
@@ -118,15 +118,12 @@ def _expand_window_times(
 
     def over_time(expression: Expression) -> Expression:
         match expression:
-            case TimeWindow(time=time) if not isinstance(expression, InvalidTimeWindow):
-                pass
-            case SessionWindow(time=time) if not isinstance(expression, InvalidSessionWindow):
-                pass
+            case TimeWindow(time=time) | SessionWindow(time=time) if (
+                not isinstance(expression, Invalid) and time.resolved and is_window(time.data_type)
+            ):
+                return replace(expression, time=WindowTime(window=time))
             case _:
                 return expression
-        if time.resolved and is_window(time.data_type):
-            return replace(expression, time=WindowTime(window=time))
-        return expression
 
     plan = plan.transform_expressions(over_time)
     times = [w for w in _distinct(plan.expressions, WindowTime) if w.window.resolved]
@@ -156,7 +153,7 @@ def _window_time(time: WindowTime) -> Alias:
     assert isinstance(kind, StructType)
     end_type = kind.fields[1].data_type
     end = _convert(GetStructField(child=window, ordinal=1, name="end"), end_type, LONG)
-    last = call("-", end, Literal(value=1, type_=LONG))
+    last = call("-", end, long(1))
     return Alias(
         child=_convert(last, LONG, end_type),
         name=pretty(time),
@@ -175,10 +172,6 @@ def _convert(child: Expression, from_type: DataType, to_type: DataType) -> Expre
     return PreciseTimestampConversion(child=child, from_type=from_type, to_type=to_type)
 
 
-def _micros(value: int) -> Literal:
-    return Literal(value=value, type_=LONG)
-
-
 def _bounds(window: TimeWindow, index: int, context: Context) -> Expression:
     """The struct of the `index`-th last window that the time lies in.
 
@@ -186,28 +179,23 @@ def _bounds(window: TimeWindow, index: int, context: Context) -> Expression:
     """
     kind = window.time.data_type
     time = _convert(window.time, kind, LONG)
-    slide = _micros(window.slide)
-    beyond = call("%", call("-", time, _micros(window.start)), slide)
+    slide = long(window.slide)
+    beyond = call("%", call("-", time, long(window.start)), slide)
     is_negative = call("<", beyond, context.cast(lit(0), LONG))
     since = CaseWhen(
         conditions=(is_negative,), values=(call("+", beyond, slide),), otherwise=beyond
     )
-    start = call("-", call("-", time, since), _micros(index * window.slide))
-    end = call("+", start, _micros(window.size))
-    return _struct(
-        (known_nullable(_convert(start, LONG, kind)), known_nullable(_convert(end, LONG, kind)))
+    start = call("-", call("-", time, since), long(index * window.slide))
+    end = call("+", start, long(window.size))
+    return struct(
+        start=known_nullable(_convert(start, LONG, kind)),
+        end=known_nullable(_convert(end, LONG, kind)),
     )
 
 
 def known_nullable(child: Expression) -> Call:
     """The child, taken as one that may be null."""
     return call("knownnullable", child)
-
-
-def _struct(bounds: tuple[Expression, Expression]) -> Call:
-    names = (Literal(value=n, type_=STRING) for n in ("start", "end"))
-    pairs = [part for pair in zip(names, bounds, strict=True) for part in pair]
-    return call("named_struct", *pairs)
 
 
 # --------------------------------------------------------------------------------- time windows
@@ -256,7 +244,7 @@ def _session_window(
     ended = context.call("+", time, window.gap)
     end = _convert(_convert(ended, kind, LONG), LONG, kind)
     alias = Alias(
-        child=_struct((start, known_nullable(end))),
+        child=struct(start=start, end=known_nullable(end)),
         name=SESSION_NAME,
         explicit_metadata=Metadata(delay_ms=_delay(time), window="session"),
     )

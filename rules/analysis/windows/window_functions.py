@@ -13,10 +13,12 @@ from ....planner.model.expressions.core import Call, Expression, Literal
 from ....planner.model.expressions.intervals import parse_interval
 from ....planner.model.expressions.unresolved import UnresolvedFunction
 from ....planner.model.expressions.windows import SessionWindow, TimeWindow, WindowTime
+from ....planner.model.functions.mismatch import input_of
 from ....planner.model.schemas.types import (
     CALENDAR_INTERVAL,
     TIMESTAMP,
     WINDOW,
+    AnyTimestampType,
     CalendarIntervalType,
     DataType,
     DateType,
@@ -24,17 +26,13 @@ from ....planner.model.schemas.types import (
     NullType,
     StringType,
     StructType,
-    TimestampNTZType,
-    TimestampType,
 )
-from ....planner.model.text.quoting import to_sql_expr, to_sql_id, to_sql_type
+from ....planner.model.text.quoting import to_sql_id
 from ....planner.model.text.text import plain_text, pretty
 from ....planner.model.tree import replace
 from ..context import Context
 from ..failures import (
-    InvalidSessionWindow,
-    InvalidTimeWindow,
-    InvalidWindowTime,
+    Invalid,
     failure,
     invalid,
     located,
@@ -115,11 +113,11 @@ def is_window(data_type: DataType) -> bool:
 
 def check_time_window(window: TimeWindow, context: Context) -> TimeWindow:
     """The window over a timestamp: dates and texts are cast; wrong ones keep their error."""
-    if isinstance(window, InvalidTimeWindow) or not window.time.resolved:
+    if isinstance(window, Invalid) or not window.time.resolved:
         return window
     window = replace(window, time=_as_time(window.time, context))
     if not _is_time(window.time.data_type):
-        return _invalid(window, "UNEXPECTED_INPUT_TYPE", **_wrong_time(window.time))
+        return _invalid(window, "UNEXPECTED_INPUT_TYPE", **input_of(0, window.time, TIME_TYPES))
     for name, value in (("window_duration", window.size), ("slide_duration", window.slide)):
         if value <= 0:
             return _invalid(
@@ -155,13 +153,12 @@ def _as_time(time: Expression, context: Context) -> Expression:
 
 
 def _is_time(data_type: DataType) -> bool:
-    return isinstance(data_type, TimestampType | TimestampNTZType) or is_window(data_type)
+    return isinstance(data_type, AnyTimestampType) or is_window(data_type)
 
 
-def _invalid(window: TimeWindow, kind: str, /, **parameters: Any) -> InvalidTimeWindow:
+def _invalid(window: TimeWindow, kind: str, /, **parameters: Any) -> TimeWindow:
     sql = f"window({plain_text(window.time)}, {window.size}, {window.slide}, {window.start})"
-    error = mismatch(kind, sql, window.origin, **parameters)
-    return invalid(InvalidTimeWindow, window, error)
+    return invalid(window, mismatch(kind, sql, window.origin, **parameters))
 
 
 def check_session_window(window: SessionWindow, context: Context) -> SessionWindow:
@@ -170,7 +167,7 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
     Raises:
         AnalysisError: the gap is neither an interval nor a text.
     """
-    if isinstance(window, InvalidSessionWindow):
+    if isinstance(window, Invalid):
         return window
     time = _as_time(window.time, context)
     gap = window.gap
@@ -180,8 +177,9 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
         raise failure("_LEGACY_ERROR_TEMP_1040", dt=_interval_class(gap.data_type))
     if not _is_time(time.data_type):
         sql = f"sessionwindow({plain_text(time)}, {plain_text(gap)})"
-        error = mismatch("UNEXPECTED_INPUT_TYPE", sql, window.origin, **_wrong_time(time))
-        return invalid(InvalidSessionWindow, replace(window, time=time), error)
+        given = input_of(0, time, TIME_TYPES)
+        error = mismatch("UNEXPECTED_INPUT_TYPE", sql, window.origin, **given)
+        return invalid(replace(window, time=time), error)
     if time is window.time and gap is window.gap:
         return window
     return replace(window, time=time, gap=gap)
@@ -190,27 +188,11 @@ def check_session_window(window: SessionWindow, context: Context) -> SessionWind
 def check_window_time(time: WindowTime) -> WindowTime:
     """`window_time` over a struct; anything else keeps its error."""
     window = time.window
-    if isinstance(window.data_type, StructType) or isinstance(time, InvalidWindowTime):
+    if isinstance(window.data_type, StructType) or isinstance(time, Invalid):
         return time
-    error = mismatch(
-        "UNEXPECTED_INPUT_TYPE",
-        pretty(time),
-        time.origin,
-        paramIndex="first",
-        requiredType='"STRUCT"',
-        inputSql=to_sql_expr(window),
-        inputType=to_sql_type(window.data_type),
-    )
-    return invalid(InvalidWindowTime, time, error)
-
-
-def _wrong_time(time: Expression) -> dict[str, str]:
-    return {
-        "paramIndex": "first",
-        "requiredType": TIME_TYPES,
-        "inputSql": to_sql_expr(time),
-        "inputType": to_sql_type(time.data_type),
-    }
+    given = input_of(0, window, '"STRUCT"')
+    error = mismatch("UNEXPECTED_INPUT_TYPE", pretty(time), time.origin, **given)
+    return invalid(time, error)
 
 
 def _interval_class(data_type: DataType) -> str:

@@ -7,6 +7,8 @@ import struct
 from decimal import ROUND_HALF_UP, Decimal
 
 from ....planner.model.expressions.core import Call, Cast, Expression, Literal
+from ....planner.model.expressions.literal import lit
+from ....planner.model.functions.build import NULL_BOOLEAN, call, is_call, is_null, negate
 from ....planner.model.schemas.casts import can_up_cast
 from ....planner.model.schemas.types import (
     ArrayType,
@@ -25,7 +27,6 @@ from ....planner.model.schemas.types import (
     TimestampType,
 )
 from ....planner.model.tree import replace
-from ..support.calls import NULL_BOOLEAN, call, is_call, is_null, negate, truth
 
 
 def simplify_casts(expression: Expression) -> Expression:
@@ -180,7 +181,7 @@ def _compare(name: str, column: Expression, value: Number) -> Expression | None:
     if name == "=":
         return _false_unless_null(column)
     if name == "<=>":
-        return truth(False)
+        return lit(False)
     # The constant lies between two values of the column's type, `narrow` being one of them.
     if narrow > value:
         return call(">=" if name in (">", ">=") else "<", column, literal)
@@ -189,7 +190,7 @@ def _compare(name: str, column: Expression, value: Number) -> Expression | None:
 
 def _beyond(name: str, column: Expression, *, above: bool) -> Expression | None:
     if name == "<=>":
-        return truth(False)
+        return lit(False)
     smaller = name in ("<", "<=")
     if name != "=" and smaller == above:
         return _true_unless_null(column)
@@ -270,7 +271,7 @@ def _compare_date(name: str, column: Expression, literal: Literal) -> Expression
     if name == "=":
         return _false_unless_null(column)
     if name == "<=>":
-        return truth(False)
+        return lit(False)
     return call(">" if name in (">", ">=") else "<=", column, date)
 
 

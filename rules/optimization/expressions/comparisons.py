@@ -7,13 +7,20 @@ import re
 from ....planner.model.expressions.core import Call, Expression, Literal, lit
 from ....planner.model.expressions.equality import ExpressionSet, canonical, same
 from ....planner.model.expressions.predicates import conjunction, disjunction, split_conjuncts
+from ....planner.model.functions.build import (
+    NULL_BOOLEAN,
+    call,
+    is_comparison,
+    is_false,
+    is_true,
+    negate,
+)
 from ....planner.model.plans.logical import Filter
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import StringType
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import bottom_up
-from ..support.calls import NULL_BOOLEAN, call, is_comparison, is_false, is_true, negate, truth
 from ..support.settings import current
 from .replace_expressions import is_cheap
 
@@ -27,9 +34,9 @@ def simplify_comparisons(expression: Expression) -> Expression:
     left, right = expression.arguments
     if same(left, right):
         if expression.name == "<=>":
-            return truth(True)
+            return lit(True)
         if not left.nullable and not right.nullable:
-            return truth(_allows_equal(expression))
+            return lit(_allows_equal(expression))
     if expression.name not in ("=", "<=>"):
         return expression
     for constant, other in ((right, left), (left, right)):
@@ -60,7 +67,7 @@ def simplify_comparisons_below_null_checks(node: Filter, conf: Conf) -> LogicalP
         if isinstance(expression, Call) and is_comparison(expression):
             left, right = expression.arguments
             if same(left, right) and canonical(left) in known:
-                return truth(_allows_equal(expression))
+                return lit(_allows_equal(expression))
         return expression
 
     return node.transform_expressions(decided) if known else node

@@ -12,9 +12,9 @@ from ....planner.model.expressions.core import (
     Expression,
 )
 from ....planner.model.expressions.equality import ExpressionSet, canonical, same
+from ....planner.model.expressions.literal import lit
 from ....planner.model.expressions.predicates import balanced, split
-from ....planner.model.tree import replace
-from ..support.calls import (
+from ....planner.model.functions.build import (
     call,
     is_boolean,
     is_call,
@@ -22,9 +22,9 @@ from ..support.calls import (
     is_null,
     is_true,
     negate,
-    null_of,
-    truth,
+    null,
 )
+from ....planner.model.tree import replace
 
 
 def simplify_booleans(expression: Expression) -> Expression:
@@ -41,7 +41,7 @@ def simplify_booleans(expression: Expression) -> Expression:
 def _not(expression: Call) -> Expression:
     inner = expression.arguments[0]
     if is_true(inner) or is_false(inner):
-        return truth(is_false(inner))
+        return lit(is_false(inner))
     if not isinstance(inner, Call):
         return expression
     negation = inner.spec.negation
@@ -68,11 +68,11 @@ def _connective(expression: Call) -> Expression:
     if neutral(right):
         return left
     if absorbing(left) or absorbing(right):
-        return truth(name == "or")
+        return lit(name == "or")
     if is_opposite(left, right):
         plain = right if is_call(left, "not") else left
         check = call("isnull", plain)
-        return call("if", check, null_of(plain.data_type), truth(name == "or"))
+        return call("if", check, null(plain.data_type), lit(name == "or"))
     if same(left, right):
         return left
     return _without_opposite(left, right, name, other) or _factored(expression, other)
@@ -128,7 +128,7 @@ def null_to_false(expression: Expression) -> Expression:
     """In a condition, null counts as false: `a OR null` -> `a OR false`, through IF and CASE."""
 
     if is_null(expression):
-        return truth(False)
+        return lit(False)
     if is_call(expression, "and") or is_call(expression, "or"):
         return expression.map_children(null_to_false)
     return map_branches(expression, null_to_false)
@@ -179,7 +179,7 @@ def _case(case: CaseWhen) -> Expression:
     kept = [(c, v) for c, v in branches if not (is_false(c) or is_null(c))]
     if len(kept) < len(branches):
         if not kept:
-            return null_of(case.data_type) if otherwise is None else otherwise
+            return null(case.data_type) if otherwise is None else otherwise
         return _with_branches(case, kept, otherwise)
     if is_true(conditions[0]):
         return values[0]
@@ -199,7 +199,7 @@ def _truth_of(condition: Expression, yes: Expression, no: Expression) -> Express
 
 
 def _case_values(case: CaseWhen) -> Expression:
-    otherwise = case.otherwise if case.otherwise is not None else null_of(case.data_type)
+    otherwise = case.otherwise if case.otherwise is not None else null(case.data_type)
     if all(c.deterministic for c in case.conditions) and all(
         same(value, otherwise) for value in case.values
     ):
@@ -226,7 +226,7 @@ def map_branches(
     if isinstance(expression, CaseWhen) and is_boolean(expression):
         whole: Expression = expression
         if expression.otherwise is None:
-            whole = replace(expression, otherwise=null_of(expression.data_type))
+            whole = replace(expression, otherwise=null(expression.data_type))
         return whole.map_children(function)
     if is_call(expression, "if") and is_boolean(expression):
         return expression.map_children(function)
@@ -269,7 +269,7 @@ def _pushed(outer: Expression, position: int) -> Expression:
         values = inner.values if inner.otherwise is None else (*inner.values, inner.otherwise)
         if sum(not value.foldable for value in values) > 1:
             return outer
-        otherwise = inner.otherwise if inner.otherwise is not None else null_of(inner.data_type)
+        otherwise = inner.otherwise if inner.otherwise is not None else null(inner.data_type)
         return replace(
             inner,
             values=tuple(around(value) for value in inner.values),

@@ -13,11 +13,11 @@ from ....planner.model.expressions.core import (
     lit,
 )
 from ....planner.model.expressions.evaluation import evaluate
+from ....planner.model.functions.build import is_false, is_true, value_over_no_rows
 from ....planner.model.schemas.types import IntegralType
 from ....planner.model.text.text import plan_text
 from ....planner.model.tree import replace
 from ..support import settings
-from ..support.calls import is_false, is_true, value_over_no_rows
 
 
 def fold(expression: Expression) -> Expression:

@@ -15,12 +15,11 @@ from ....planner.model.schemas.types import (
     ArrayType,
     BooleanType,
     DataType,
+    DatetimeType,
     DateType,
     IntegralType,
     NumericType,
     StringType,
-    TimestampNTZType,
-    TimestampType,
 )
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.literal_text import pretty_sql
@@ -188,7 +187,7 @@ def _is_malformed(text: str, target: DataType) -> bool:
     """Whether no reading of the text gives the type."""
     if isinstance(target, NumericType | BooleanType):
         return True
-    if not isinstance(target, DateType | TimestampType | TimestampNTZType):
+    if not isinstance(target, DatetimeType):
         return False
     text = text.strip()
     if text.lower() in _NAMED_TIMES:

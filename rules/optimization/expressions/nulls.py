@@ -13,13 +13,13 @@ from ....planner.model.expressions.core import (
     lit,
 )
 from ....planner.model.expressions.predicates import conjunction, disjunction
+from ....planner.model.functions.build import call, is_null, null, null_intolerant
 from ....planner.model.memo import remembered
 from ....planner.model.plans.logical import Aggregate, Deduplicate, Filter, Join, Union
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import BOOLEAN, LONG
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ..support.calls import call, is_null, null_intolerant, null_of, truth
 from .conditions import null_to_false
 
 
@@ -35,7 +35,7 @@ def propagate_nulls(expression: Expression) -> Expression:
         arguments = expression.arguments
         match expression.name:
             case "isnull" | "isnotnull" if not arguments[0].nullable:
-                return truth(expression.name == "isnotnull")
+                return lit(expression.name == "isnotnull")
             case "<=>" if is_null(arguments[0]):
                 return call("isnull", arguments[1])
             case "<=>" if is_null(arguments[1]):
@@ -43,9 +43,9 @@ def propagate_nulls(expression: Expression) -> Expression:
             case "coalesce":
                 return _coalesce(expression)
             case "in" if is_null(arguments[0]):
-                return null_of(BOOLEAN)
+                return null(BOOLEAN)
     if null_intolerant(expression) and any(map(is_null, expression.children)):
-        return null_of(expression.data_type)
+        return null(expression.data_type)
     return expression
 
 
@@ -64,7 +64,7 @@ def _count(aggregate: AggregateExpression) -> Expression:
 def _coalesce(coalesce: Call) -> Expression:
     kept = [argument for argument in coalesce.arguments if not is_null(argument)]
     if not kept:
-        return null_of(coalesce.data_type)
+        return null(coalesce.data_type)
     never_null = next((i for i, argument in enumerate(kept) if not argument.nullable), len(kept))
     kept = kept[: never_null + 1]
     if len(kept) == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count
 
+from ....planner.model.expressions.base import LikePart
 from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
@@ -20,47 +21,33 @@ from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.python_functions import PythonUDF
 from ....planner.model.expressions.subqueries import SubqueryExpression
 from ....planner.model.frozen import dataclass
+from ....planner.model.functions.build import is_item_lookup
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.schemas.types import DataType
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import replace_attributes
-from ..support.calls import is_item_lookup
 
 
 @dataclass(frozen=True, kw_only=True)
-class CommonReference(Expression):
+class CommonReference(LikePart):
     """Stands for the value of a common expression, named by what it is."""
+
+    like = "definition"
 
     definition: Expression
 
-    @property
-    def data_type(self) -> DataType:
-        return self.definition.data_type
-
-    @property
-    def nullable(self) -> bool:
-        return self.definition.nullable
-
 
 @dataclass(frozen=True, kw_only=True)
-class Common(Expression):
+class Common(LikePart):
     """`body`, which mentions `reference` wherever it needs the value of `definition`."""
 
     child_fields = ("body", "definition")
+    like = "body"
 
     body: Expression
     definition: Expression
     reference: CommonReference
-
-    @property
-    def data_type(self) -> DataType:
-        return self.body.data_type
-
-    @property
-    def nullable(self) -> bool:
-        return self.body.nullable
 
 
 def is_cheap(expression: Expression) -> bool:

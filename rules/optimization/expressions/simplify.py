@@ -18,12 +18,12 @@ from ....planner.model.expressions.core import (
     Expression,
     GetStructField,
 )
+from ....planner.model.functions.build import is_item_lookup
 from ....planner.model.memo import is_marked, mark
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.registry import FunctionSpec
 from ....planner.model.settings.conf import Conf
 from ..support import settings
-from ..support.calls import is_item_lookup
 from .casts import (
     combine_concats,
     remove_positive,

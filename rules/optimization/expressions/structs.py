@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from ....planner.model.expressions.core import Call, CaseWhen, Expression, GetStructField, Literal
 from ....planner.model.expressions.equality import same
+from ....planner.model.functions.build import call, is_call, null
 from ....planner.model.functions.struct_updates import UpdateFields, combined, made
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import StructType
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ..support import settings
-from ..support.calls import call, is_call, null_of
 
 
 def simplify_extraction(expression: Expression) -> Expression:
@@ -56,7 +56,7 @@ def _updated_field(field: GetStructField, update: UpdateFields) -> Expression:
     _, value = update.fields[field.ordinal]
     if (isinstance(value, GetStructField) and same(value.child, struct)) or not struct.nullable:
         return value
-    return call("if", call("isnull", struct), null_of(value.data_type), value)
+    return call("if", call("isnull", struct), null(value.data_type), value)
 
 
 def _parsed_field(field: GetStructField, parsed: Call) -> Expression:
@@ -84,7 +84,7 @@ def _entry(lookup: Call, entries: tuple[Expression, ...], key: Expression) -> Ex
         values.append(value)
     if conditions:
         return CaseWhen(conditions=tuple(conditions), values=tuple(values), otherwise=otherwise)
-    return null_of(lookup.data_type) if otherwise is None else otherwise
+    return null(lookup.data_type) if otherwise is None else otherwise
 
 
 def combine_updates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

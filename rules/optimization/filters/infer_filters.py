@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....planner.model.expressions.core import AttributeReference, Call, Expression, lit
 from ....planner.model.expressions.equality import ExpressionSet
 from ....planner.model.expressions.predicates import conjunction, disjunction, split_conjuncts
+from ....planner.model.functions.build import call, is_call, is_false, is_null, is_true
 from ....planner.model.plans.logical import Filter, Generate, Join
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
@@ -14,7 +15,6 @@ from ..expressions.conditions import simplify_booleans
 from ..expressions.constants import fold
 from ..operators.local_relations import empty_like
 from ..support import settings
-from ..support.calls import call, is_call, is_false, is_null, is_true
 from ..support.constraints import constraints, from_equalities, not_null
 
 # The joins that drop rows of a side which finds no match.

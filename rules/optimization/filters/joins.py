@@ -11,20 +11,28 @@ from ....planner.model.expressions.core import (
     Literal,
 )
 from ....planner.model.expressions.equality import same
-from ....planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
-from ....planner.model.plans.logical import Aggregate, Filter, Join, JoinType, Project
+from ....planner.model.expressions.predicates import conjunction_or_none, parted, split_conjuncts
+from ....planner.model.functions.build import call, is_call, is_false, is_null, null
+from ....planner.model.plans.logical import (
+    INNER_JOINS,
+    OUTER_JOINS,
+    Aggregate,
+    Filter,
+    Join,
+    JoinType,
+    Project,
+)
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.logical_text import tree_text
+from ....planner.model.text.quoting import to_sql_join
 from ....planner.model.tree import replace
 from ...common.trees import filtered, replace_attributes, top_down, with_output
 from ..expressions.simplify import simplify
 from ..operators.distinct_keys import distinct_keys, key_columns
-from ..support.calls import call, is_call, is_false, is_null, null_of
 from ..support.constraints import constraints
 from .push_down_predicates import fits_in_join
 
-_INNER = ("Inner", "Cross")
 _Input = tuple[LogicalPlan, JoinType]
 
 
@@ -70,7 +78,7 @@ def _null_safe(expression: Expression) -> Expression:
 def _join_of(node: LogicalPlan) -> Join | None:
     """The inner join without a hint that the node is, or filters."""
     join = node.child if isinstance(node, Filter) else node
-    if isinstance(join, Join) and join.join_type in _INNER and join.hint == (None, None):
+    if isinstance(join, Join) and join.join_type in INNER_JOINS and join.hint == (None, None):
         return join
     return None
 
@@ -93,22 +101,13 @@ def _ordered(inputs: list[_Input], conditions: list[Expression]) -> LogicalPlan:
     if len(rest) == 1:
         ((right, right_type),) = rest
         kind: JoinType = "Inner" if left_type == right_type == "Inner" else "Cross"
-        within, others = _partition(conditions, None)
+        within, others = parted(conditions, fits_in_join)
         return filtered(_joined(left, right, kind, within), others)
     right, kind = next((i for i in rest if _has_condition(left, i[0], conditions)), rest[0])
-    within, others = _partition(conditions, left.output_ids | right.output_ids)
+    columns = left.output_ids | right.output_ids
+    within, others = parted(conditions, lambda e: fits_in_join(e) and e.references <= columns)
     joined = _joined(left, right, kind, within)
     return _ordered([(joined, "Inner"), *(i for i in rest if i[0] is not right)], others)
-
-
-def _partition(
-    conditions: list[Expression], columns: frozenset[int] | None
-) -> tuple[list[Expression], list[Expression]]:
-    """What a join of these columns can test, and the rest."""
-    within = [
-        e for e in conditions if fits_in_join(e) and (columns is None or e.references <= columns)
-    ]
-    return within, [e for e in conditions if not any(e is other for other in within)]
 
 
 def _has_condition(left: LogicalPlan, right: LogicalPlan, conditions: list[Expression]) -> bool:
@@ -215,7 +214,7 @@ def _without_padding(plan: Aggregate) -> LogicalPlan:
 
 
 def _join_type(node: Filter, join: Join) -> JoinType:
-    if join.join_type not in ("LeftOuter", "RightOuter", "FullOuter"):
+    if join.join_type not in OUTER_JOINS:
         return join.join_type
     conditions = [*split_conjuncts(node.condition), *constraints(node)]
     left = any(_drops_nulls(e, join.left) for e in conditions)
@@ -239,18 +238,12 @@ def _drops_nulls(condition: Expression, side: LogicalPlan) -> bool:
     if not condition.deterministic or not condition.references <= side.output_ids:
         return False
     columns = condition.collect(AttributeReference)
-    nulls: dict[int, Expression] = {column.expr_id: null_of(column.type_) for column in columns}
+    nulls: dict[int, Expression] = {column.expr_id: null(column.type_) for column in columns}
     value = simplify(replace_attributes(condition, nulls))
     return is_false(value) or is_null(value)
 
 
 _SETTING = "spark.sql.crossJoin.enabled"
-_JOINS = {
-    "Inner": "INNER",
-    "LeftOuter": "LEFT OUTER",
-    "RightOuter": "RIGHT OUTER",
-    "FullOuter": "FULL OUTER",
-}
 
 
 def refuse_cartesian_products(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -262,12 +255,12 @@ def refuse_cartesian_products(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     if conf.flag(_SETTING):
         return plan
     for join in plan.collect(Join):
-        if join.join_type in _JOINS and _is_product(join):
+        if join.join_type in ("Inner", *OUTER_JOINS) and _is_product(join):
             limit = conf.integer("spark.sql.debug.maxToStringFields")
             left, right = (tree_text(side, limit) for side in (join.left, join.right))
             raise PlanningError.of(
                 "_LEGACY_ERROR_TEMP_1211",
-                joinType=_JOINS[join.join_type],
+                joinType=to_sql_join(join.join_type),
                 leftPlan=left,
                 rightPlan=right,
             )

@@ -14,6 +14,7 @@ from ....planner.model.expressions.equality import ExpressionSet
 from ....planner.model.expressions.predicates import (
     conjunction,
     conjunction_or_none,
+    parted,
     split_conjuncts,
 )
 from ....planner.model.expressions.python_functions import PythonUDF
@@ -51,25 +52,18 @@ from ...common.trees import (
 from ..support import settings
 
 Split = tuple[list[Expression], list[Expression], list[Expression]]
-_INNER = ("Inner", "Cross")
 
 
 def _split(conjuncts: list[Expression], join: Join) -> Split:
     """The conjuncts of the left side alone, of the right side alone, and all others."""
-    left: list[Expression] = []
-    right: list[Expression] = []
-    both: list[Expression] = []
-    impure: list[Expression] = []
-    for conjunct in conjuncts:
-        if not conjunct.deterministic:
-            impure.append(conjunct)
-        elif conjunct.references <= join.left.output_ids:
-            left.append(conjunct)
-        elif conjunct.references <= join.right.output_ids:
-            right.append(conjunct)
-        else:
-            both.append(conjunct)
+    pure, impure = parted(conjuncts, _is_pure)
+    left, rest = parted(pure, lambda e: e.references <= join.left.output_ids)
+    right, both = parted(rest, lambda e: e.references <= join.right.output_ids)
     return left, right, both + impure
+
+
+def _is_pure(conjunct: Expression) -> bool:
+    return conjunct.deterministic
 
 
 def fits_in_join(conjunct: Expression) -> bool:
@@ -90,8 +84,7 @@ def push_through_join(node: Filter, join: Join) -> LogicalPlan:
     left, right, both = _split(split_conjuncts(node.condition), join)
     match join.join_type:
         case "Inner" | "Cross":
-            within = [e for e in both if fits_in_join(e)]
-            others = [e for e in both if not fits_in_join(e)]
+            within, others = parted(both, fits_in_join)
             if not (left or right or within):
                 return node
             condition = within if join.condition is None else [*within, join.condition]
@@ -208,9 +201,7 @@ def _push(node: LogicalPlan) -> LogicalPlan:
 def _combined(upper: Filter, lower: Filter) -> LogicalPlan:
     if not lower.condition.deterministic:
         return upper
-    conjuncts = split_conjuncts(upper.condition)
-    pure = [e for e in conjuncts if e.deterministic]
-    impure = [e for e in conjuncts if not e.deterministic]
+    pure, impure = parted(split_conjuncts(upper.condition), _is_pure)
     new = list(ExpressionSet(pure).without(split_conjuncts(lower.condition)))
     if new:
         lower = replace(lower, condition=conjunction([lower.condition, conjunction(new)]))
@@ -222,8 +213,8 @@ def _through_project(node: Filter, child: Project) -> LogicalPlan:
         return node
     aliases = alias_map(child.project_list)
     costly = {i for i, e in aliases.items() if any(map(_is_costly, e.walk()))}
-    up = [e for e in split_conjuncts(node.condition) if not costly.isdisjoint(e.references)]
-    down = [e for e in split_conjuncts(node.condition) if costly.isdisjoint(e.references)]
+    conjuncts = split_conjuncts(node.condition)
+    down, up = parted(conjuncts, lambda e: costly.isdisjoint(e.references))
     if not down or _asks_same_columns(node.condition, child.child.output_ids):
         return node
     return filtered_below(child, [replace_attributes(e, aliases) for e in down], up)
@@ -243,16 +234,8 @@ def _is_costly(expression: Expression) -> bool:
 
 
 def _partition(condition: Expression, goes_down: Test) -> tuple[list[Expression], list[Expression]]:
-    down: list[Expression] = []
-    rest: list[Expression] = []
-    impure: list[Expression] = []
-    for conjunct in split_conjuncts(condition):
-        if not conjunct.deterministic:
-            impure.append(conjunct)
-        elif goes_down(conjunct):
-            down.append(conjunct)
-        else:
-            rest.append(conjunct)
+    pure, impure = parted(split_conjuncts(condition), _is_pure)
+    down, rest = parted(pure, goes_down)
     return down, rest + impure
 
 

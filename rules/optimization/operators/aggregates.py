@@ -13,13 +13,13 @@ from ....planner.model.expressions.core import (
     lit,
 )
 from ....planner.model.expressions.equality import Canonical, ExpressionSet, canonical
+from ....planner.model.functions.build import call, long
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.schemas.types import DOUBLE, LONG, DecimalType
+from ....planner.model.schemas.types import DOUBLE, DecimalType
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import bottom_up
-from ..support.calls import call
 from .distinct_keys import distinct_keys
 
 
@@ -141,9 +141,6 @@ def _remove_lower(node: Aggregate) -> LogicalPlan:
     return replace(node, child=Project(child=lower.child, project_list=needed))
 
 
-_ONE = Literal(value=1, type_=LONG)
-
-
 def _summing_rows(node: Aggregate, numbers: set[int]) -> Aggregate:
     if not numbers:
         return node
@@ -152,7 +149,7 @@ def _summing_rows(node: Aggregate, numbers: set[int]) -> Aggregate:
         if not isinstance(expression, AggregateExpression) or not _sums(expression, numbers):
             return expression
         assert isinstance(expression.function, Call)
-        return replace(expression, function=replace(expression.function, arguments=(_ONE,)))
+        return replace(expression, function=replace(expression.function, arguments=(long(1),)))
 
     return replace(node, aggregates=tuple(e.transform_up(replaced) for e in node.aggregates))
 

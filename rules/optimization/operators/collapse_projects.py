@@ -14,6 +14,7 @@ from ....planner.model.expressions.core import (
     GetStructField,
 )
 from ....planner.model.expressions.equality import same
+from ....planner.model.functions.build import is_item_lookup
 from ....planner.model.plans.logical import Aggregate, GlobalLimit, LocalLimit, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
@@ -21,7 +22,6 @@ from ....planner.model.tree import replace
 from ...common.trees import bottom_up, replace_attributes
 from ..expressions.replace_expressions import is_cheap
 from ..expressions.simplify import simplify
-from ..support.calls import is_item_lookup
 from ..support.settings import current
 
 

@@ -14,14 +14,14 @@ from ....planner.model.expressions.core import (
     lit,
 )
 from ....planner.model.expressions.equality import Canonical, canonical
+from ....planner.model.functions.build import call, is_null, null, value_over_no_rows
 from ....planner.model.plans.logical import Aggregate, Deduplicate, Distinct, Expand
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import INT
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.spark_sql import spark_sql
 from ....planner.model.tree import replace
-from ...common.trees import bottom_up, replace_attributes
-from ..support.calls import call, is_null, null_of, value_over_no_rows
+from ...common.trees import bottom_up, over_children, replace_attributes
 
 
 @bottom_up(Distinct)
@@ -37,7 +37,6 @@ def replace_static_deduplication(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     `Deduplicate [a], child(a, b)` -> `Aggregate [a], [a, first(b) AS b]`. Streams keep the
     operator, which has state. Idempotent.
     """
-
     return _without_deduplication(plan)[0]
 
 
@@ -45,14 +44,7 @@ def _without_deduplication(plan: LogicalPlan) -> tuple[LogicalPlan, dict[int, Ex
     """The plan, and the columns that took the place of others: first values have new ids."""
     if Deduplicate not in plan.classes:
         return plan, {}
-    renamed: dict[int, Expression] = {}
-
-    def visit(child: LogicalPlan) -> LogicalPlan:
-        new, more = _without_deduplication(child)
-        renamed.update(more)
-        return new
-
-    node = plan.map_children(visit)
+    node, renamed = over_children(plan, _without_deduplication)
     if renamed:
         node = node.map_expressions(lambda e: replace_attributes(e, renamed))
     if not isinstance(node, Deduplicate) or node.is_streaming:
@@ -206,19 +198,19 @@ class _Rewriting:
     def _expand(self) -> Expand:
         rows: list[tuple[Expression, ...]] = []
         if self.regular:
-            nulls = [null_of(e.data_type) for e in self.values.values()]
-            no_tests = [null_of(f.data_type) for f in self.filters.values()]
+            nulls = [null(e.data_type) for e in self.values.values()]
+            no_tests = [null(f.data_type) for f in self.filters.values()]
             row = (*self.node.grouping, *nulls, lit(0), *no_tests, *self.inputs.values())
             rows.append(row)
-        absent = [null_of(e.data_type) for e in self.inputs.values()]
+        absent = [null(e.data_type) for e in self.inputs.values()]
         for number, group in enumerate(self.groups, start=1):
             asked = {
                 canonical(a.filter)
                 for a in self.distinct
                 if a.filter is not None and set(map(canonical, _values(a))) == set(group)
             }
-            own = [e if f in group else null_of(e.data_type) for f, e in self.values.items()]
-            tests = [e if f in asked else null_of(e.data_type) for f, e in self.filters.items()]
+            own = [e if f in group else null(e.data_type) for f, e in self.values.items()]
+            tests = [e if f in asked else null(e.data_type) for f, e in self.filters.items()]
             rows.append((*self.node.grouping, *own, lit(number), *tests, *absent))
         columns = (
             *self.keys,

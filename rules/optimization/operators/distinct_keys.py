@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from ....planner.model.expressions.core import Alias, AttributeReference, Expression
 from ....planner.model.expressions.predicates import split_conjuncts
+from ....planner.model.functions.build import is_call
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,
@@ -26,7 +27,6 @@ from ....planner.model.plans.partitions import (
 from ....planner.model.plans.query_plan import LogicalPlan
 from ...common.trees import equated
 from ..support import settings
-from ..support.calls import is_call
 from .limits import max_rows
 
 Keys = frozenset[int]

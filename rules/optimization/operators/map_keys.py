@@ -7,21 +7,18 @@ from collections.abc import Callable
 from ....planner.model.expressions.core import (
     Alias,
     AttributeReference,
-    Call,
     Expression,
-    GetStructField,
     LambdaFunction,
     LambdaVariable,
-    Literal,
-    lit,
 )
 from ....planner.model.expressions.equality import Canonical, canonical
+from ....planner.model.functions.build import call, fields_of, null_with, struct_of
 from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.schemas.types import ArrayType, MapType, StructType, contains_type
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
-from ...common.trees import replace_attributes
+from ...common.trees import over_children, replace_attributes
 
 NewColumns = dict[int, Expression]
 """By the id of a key as it was: the sorted one, under the same name."""
@@ -41,14 +38,7 @@ def sort_maps_in_grouping(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
 def _visit(plan: LogicalPlan) -> tuple[LogicalPlan, NewColumns]:
     if Aggregate not in plan.classes:
         return plan, {}
-    renewed: NewColumns = {}
-
-    def below(child: LogicalPlan) -> LogicalPlan:
-        new, columns = _visit(child)
-        renewed.update(columns)
-        return new
-
-    plan = plan.map_children(below)
+    plan, renewed = over_children(plan, _visit)
     if renewed:
         plan = plan.transform_expressions(lambda e: _renamed(e, renewed))
         renewed = {i: column for i, column in renewed.items() if i not in plan.output_ids}
@@ -103,10 +93,9 @@ def _sorted_map(value: Expression) -> Expression:
     kind = value.data_type
     assert isinstance(kind, MapType)
     if contains_type(kind.value_type, MapType):
-        values = _elements(Call(name="map_values", arguments=(value,)), _sorted_map)
-        keys = Call(name="map_keys", arguments=(value,))
-        value = Call(name="map_from_arrays", arguments=(keys, values))
-    return Call(name="mapsort", arguments=(value,))
+        values = _elements(call("map_values", value), _sorted_map)
+        value = call("map_from_arrays", call("map_keys", value), values)
+    return call("mapsort", value)
 
 
 def map_as_entries(value: Expression) -> Expression:
@@ -115,7 +104,7 @@ def map_as_entries(value: Expression) -> Expression:
 
 
 def _entries_of_map(value: Expression) -> Expression:
-    return map_as_entries(Call(name="map_entries", arguments=(value,)))
+    return map_as_entries(call("map_entries", value))
 
 
 def _with_maps(value: Expression, of_map: OfMap) -> Expression:
@@ -134,16 +123,8 @@ def _with_maps(value: Expression, of_map: OfMap) -> Expression:
 def _fields(value: Expression, struct: StructType, of_map: OfMap) -> Expression:
     if not contains_type(struct, MapType):
         return value
-    parts: list[Expression] = []
-    for i, field in enumerate(struct.fields):
-        got = GetStructField(child=value, ordinal=i, name=field.name)
-        parts += [lit(field.name), _with_maps(got, of_map)]
-    changed = Call(name="named_struct", arguments=tuple(parts))
-    if not value.nullable:
-        return changed
-    null = Literal(value=None, type_=changed.data_type)
-    unknown = Call(name="isnull", arguments=(value,))
-    return Call(name="if", arguments=(unknown, null, changed))
+    changed = ((name, _with_maps(part, of_map)) for name, part in fields_of(value))
+    return null_with(value, struct_of(changed))
 
 
 def _elements(array: Expression, of_map: OfMap) -> Expression:
@@ -152,4 +133,4 @@ def _elements(array: Expression, of_map: OfMap) -> Expression:
     assert isinstance(kind, ArrayType)
     x = LambdaVariable(name="x", type_=kind.element_type, is_nullable=kind.contains_null)
     body = LambdaFunction(body=_with_maps(x, of_map), parameters=(x,))
-    return Call(name="transform", arguments=(array, body))
+    return call("transform", array, body)

@@ -14,6 +14,7 @@ from ....planner.model.expressions.core import (
     LambdaVariable,
 )
 from ....planner.model.expressions.equality import Canonical, canonical, same
+from ....planner.model.functions.build import is_item_lookup
 from ....planner.model.plans.logical import (
     Aggregate,
     Expand,
@@ -33,7 +34,6 @@ from ....planner.model.tree import replace
 from ...common.trees import top_down
 from ...common.types import leaf_count
 from ..support import settings
-from ..support.calls import is_item_lookup
 
 _PUSH_THROUGH = (GlobalLimit, LocalLimit, Join, Sort)
 Fields = dict[int, list[GetStructField]]

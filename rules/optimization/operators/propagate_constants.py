@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....planner.model.expressions.core import Alias, AttributeReference, Call, Expression, Literal
+from ....planner.model.functions.build import call, is_call, is_comparison
 from ....planner.model.memo import remembered
 from ....planner.model.plans.logical import (
     Aggregate,
@@ -19,8 +20,7 @@ from ....planner.model.plans.logical import (
 )
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
-from ...common.trees import bottom_up, replace_attributes
-from ..support.calls import call, is_call, is_comparison
+from ...common.trees import bottom_up, over_children, replace_attributes
 
 Constants = dict[int, Expression]
 # What a column equals, and the condition that says so.
@@ -103,14 +103,7 @@ def _has_constants(plan: LogicalPlan) -> bool:
 
 def _propagate(plan: LogicalPlan) -> tuple[LogicalPlan, Constants]:
     """The plan with constants put in, and those of its own columns."""
-    known: Constants = {}
-
-    def below(child: LogicalPlan) -> LogicalPlan:
-        new, constants = _propagate(child)
-        known.update(constants)
-        return new
-
-    node = plan.map_children(below)
+    node, known = over_children(plan, _propagate)
     if not isinstance(plan, (Project, Aggregate, Join, *_PASSES)) or (
         isinstance(plan, Aggregate) and plan.is_streaming
     ):

@@ -16,13 +16,23 @@ from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.predicates import (
     conjunction,
     conjunction_or_none,
+    parted,
     split_conjuncts,
 )
 from ....planner.model.expressions.python_functions import PythonUDF
-from ....planner.model.plans.logical import Aggregate, Filter, Generate, Join, LocalLimit, Project
+from ....planner.model.plans.logical import (
+    INNER_JOINS,
+    Aggregate,
+    Filter,
+    Generate,
+    Join,
+    LocalLimit,
+    Project,
+)
 from ....planner.model.plans.python_operators import EvaluatePython, PythonOperator
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
+from ....planner.model.text.quoting import to_sql_join
 from ....planner.model.tree import replace
 from ...common.trees import bottom_up, filtered_below, top_down, with_output
 from .limits import max_rows_per_partition
@@ -77,11 +87,9 @@ def extract_python_from_joins(node: Join, conf: Conf) -> LogicalPlan:
     moved = [part for part in parts if part.exists(spans)]
     if not moved:
         return node
-    if node.join_type not in ("Inner", "Cross"):
+    if node.join_type not in INNER_JOINS:
         condition = "UNSUPPORTED_FEATURE.PYTHON_UDF_IN_ON_CLAUSE"
-        words = {"LeftOuter": "LEFT OUTER", "RightOuter": "RIGHT OUTER", "FullOuter": "FULL OUTER"}
-        words |= {"LeftSemi": "LEFT SEMI", "LeftAnti": "LEFT ANTI"}
-        raise PlanningError.of(condition, joinType=words[node.join_type])
+        raise PlanningError.of(condition, joinType=to_sql_join(node.join_type))
     kept = conjunction_or_none([part for part in parts if part not in moved])
     return Filter(child=replace(node, condition=kept), condition=conjunction(moved))
 
@@ -243,8 +251,5 @@ def _limited(calls: EvaluatePython, limit: LocalLimit) -> EvaluatePython:
 def _push_filter(node: Filter, calls: EvaluatePython) -> LogicalPlan:
     parts = split_conjuncts(node.condition)
     known = calls.child.output_ids
-    down = [p for p in parts if p.deterministic and p.references <= known]
-    if not down:
-        return node
-    rest = [p for p in parts if p not in down]
-    return filtered_below(calls, down, rest)
+    down, rest = parted(parts, lambda e: e.deterministic and e.references <= known)
+    return filtered_below(calls, down, rest) if down else node

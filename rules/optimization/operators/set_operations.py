@@ -12,12 +12,12 @@ from ....planner.model.expressions.core import (
     AttributeReference,
     Call,
     Expression,
-    Literal,
     without_alias,
 )
 from ....planner.model.expressions.equality import signature
 from ....planner.model.expressions.predicates import conjunction
 from ....planner.model.expressions.subqueries import SubqueryExpression
+from ....planner.model.functions.build import NULL_BOOLEAN, call, long, negate
 from ....planner.model.plans.logical import (
     Aggregate,
     Deduplicate,
@@ -30,11 +30,9 @@ from ....planner.model.plans.logical import (
 )
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.set_operations import Except, Intersect, SetOperation
-from ....planner.model.schemas.types import LONG
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import bottom_up, by_place, replace_attributes, top_down
-from ..support.calls import NULL_BOOLEAN, call, negate
 from .collapse_projects import can_collapse, merged_list
 
 
@@ -218,13 +216,13 @@ def _except_all(node: Except, conf: Conf) -> LogicalPlan:
     """Rows of the left count 1, of the right -1; each is given as often as the sum says."""
     columns = node.left.output
     sides = tuple(
-        Project(project_list=(Alias(child=_long(sign), name="vcol"), *side.output), child=side)
+        Project(project_list=(Alias(child=long(sign), name="vcol"), *side.output), child=side)
         for side, sign in ((node.left, 1), (node.right, -1))
     )
     union = Union(inputs=sides)
     total = _aggregate("sum", union.output[0], "sum", conf.ansi)
     summed = Aggregate(grouping=columns, aggregates=(*columns, total), child=union)
-    left = Filter(condition=call(">", total.to_attribute(), _long(0)), child=summed)
+    left = Filter(condition=call(">", total.to_attribute(), long(0)), child=summed)
     return _repeated(left, total.to_attribute(), columns)
 
 
@@ -245,7 +243,7 @@ def _intersect_all(node: Intersect) -> LogicalPlan:
     ]
     counted = Aggregate(grouping=columns, aggregates=(*counts, *columns), child=union)
     one, other = (count.to_attribute() for count in counts)
-    both = call("and", call(">=", one, _long(1)), call(">=", other, _long(1)))
+    both = call("and", call(">=", one, long(1)), call(">=", other, long(1)))
     fewer = Alias(child=call("if", call(">", one, other), other, one), name="min_count")
     kept = Filter(condition=both, child=counted)
     chosen = Project(project_list=(*columns, fewer), child=kept)
@@ -255,7 +253,7 @@ def _intersect_all(node: Intersect) -> LogicalPlan:
 def _repeated(
     plan: LogicalPlan, count: AttributeReference, columns: tuple[AttributeReference, ...]
 ) -> LogicalPlan:
-    generator = Call(name="replicaterows", arguments=(count, *columns))
+    generator = call("replicaterows", count, *columns)
     generate = Generate(generator=generator, generated=columns, child=plan)
     return Project(project_list=columns, child=generate)
 
@@ -263,7 +261,3 @@ def _repeated(
 def _aggregate(function: str, column: AttributeReference, name: str, ansi: bool) -> Alias:
     call_ = Call(name=function, arguments=(column,), ansi=ansi)
     return Alias(child=AggregateExpression(function=call_), name=name)
-
-
-def _long(value: int) -> Literal:
-    return Literal(value=value, type_=LONG)

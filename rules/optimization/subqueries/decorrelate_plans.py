@@ -28,6 +28,7 @@ from ....planner.model.expressions.predicates import (
 from ....planner.model.expressions.subqueries import DomainJoin, OuterReference, is_outer
 from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.frozen import dataclass
+from ....planner.model.functions.build import call, is_call
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,
@@ -46,7 +47,6 @@ from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.schemas.casts import can_up_cast
 from ....planner.model.tree import replace
 from ...common.trees import each_once, filtered
-from ..support.calls import call
 from .outer_columns import (
     Columns,
     all_with,
@@ -102,7 +102,7 @@ def equivalences(conditions: Sequence[Expression]) -> dict[int, AttributeReferen
     """Per outer column the subquery's column that it is set equal to."""
     found: dict[int, AttributeReference] = {}
     for condition in conditions:
-        if not _is_equality(condition):
+        if not is_call(condition, "=", "<=>"):
             continue
         one, other = condition.children
         if isinstance(one, OuterReference):
@@ -114,7 +114,7 @@ def equivalences(conditions: Sequence[Expression]) -> dict[int, AttributeReferen
 
 def column_set_equal(condition: Expression) -> AttributeReference | None:
     """The subquery's column that a condition sets equal to one value for each outer row."""
-    if not _is_equality(condition):
+    if not is_call(condition, "=", "<=>"):
         return None
     for one, other in (condition.children, condition.children[::-1]):
         if isinstance(one, AttributeReference) and not other.references:
@@ -203,16 +203,12 @@ def _filter(plan: Filter, demands: Demands) -> Part:
 
 def _goes_over_groups(condition: Expression) -> bool:
     """Whether it sets a column of the plan equal to an expression over the outer row."""
-    if not _is_equality(condition):
+    if not is_call(condition, "=", "<=>"):
         return False
     one, other = condition.children
     if is_outer(one):
         one, other = other, one
     return is_outer(other) and not other.references and not is_outer(one) and _is_column(one)
-
-
-def _is_equality(condition: Expression) -> bool:
-    return isinstance(condition, Call) and condition.name in ("=", "<=>")
 
 
 def _is_column(expression: Expression) -> bool:

@@ -6,13 +6,13 @@ from ....planner.model.expressions.core import AttributeReference, Expression
 from ....planner.model.expressions.equality import ExpressionSet
 from ....planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ....planner.model.expressions.subqueries import Exists, InSubquery, ListQuery
+from ....planner.model.functions.build import call, is_call, negate
 from ....planner.model.plans.logical import Filter, Join, JoinType, Project
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.schemas.types import BOOLEAN
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import filtered
-from ..support.calls import call, is_call, negate
 from .decorrelate import kept_apart
 from .lateral_joins import rewrite_domain_joins
 from .subqueries import has_subquery

@@ -9,18 +9,19 @@ from ....planner.model.expressions.core import (
     AttributeReference,
     Expression,
     Literal,
+    to_attribute,
     without_alias,
 )
 from ....planner.model.expressions.equality import canonical
 from ....planner.model.expressions.predicates import conjunction_or_none
 from ....planner.model.expressions.subqueries import ScalarSubquery
+from ....planner.model.functions.build import call, is_null, null, value_over_no_rows
 from ....planner.model.plans.logical import Aggregate, Filter, Join, Project
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import replace_attributes
 from ..expressions.simplify import simplify
-from ..support.calls import call, is_null, null_of, value_over_no_rows
 from .lateral_joins import rewrite_domain_joins
 from .subqueries import has_subquery
 
@@ -44,21 +45,18 @@ def _known(value: Expression) -> Literal | None:
 def _values_of_no_rows(plan: LogicalPlan) -> dict[int, Expression] | None:
     match plan:
         case Aggregate(aggregates=items):
-            return {_id(e): e.transform_up(_default) for e in items}
+            return {to_attribute(e).expr_id: e.transform_up(_default) for e in items}
         case Project(project_list=items, child=child):
             below = _values_of_no_rows(child)
             if below is None:
                 return None
-            return {_id(e): replace_attributes(without_alias(e), below) for e in items}
+            return {
+                to_attribute(e).expr_id: replace_attributes(without_alias(e), below) for e in items
+            }
         case Filter(child=child):
             return _values_of_no_rows(child)
         case _:
             return None
-
-
-def _id(item: Expression) -> int:
-    assert isinstance(item, Alias | AttributeReference)
-    return item.expr_id
 
 
 def _default(node: Expression) -> Expression:
@@ -67,7 +65,7 @@ def _default(node: Expression) -> Expression:
     if isinstance(node, AggregateExpression):
         return value_over_no_rows(node.function)
     if isinstance(node, AttributeReference):
-        return null_of(node.data_type)
+        return null(node.data_type)
     return node
 
 

@@ -9,7 +9,6 @@ from functools import cached_property
 from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
-    Call,
     Expression,
     GetStructField,
     lit,
@@ -24,6 +23,7 @@ from ....planner.model.expressions.subqueries import (
     SubqueryExpression,
     subqueries_in,
 )
+from ....planner.model.functions.build import call, struct_of
 from ....planner.model.plans.logical import Aggregate, GlobalLimit, LocalLimit, Project, Sort
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import OneRowRelation
@@ -33,7 +33,6 @@ from ....planner.model.tree import replace
 from ...common.trees import map_subqueries
 from ..operators.collapse_projects import collapse_projects
 from ..operators.names import eliminate_names
-from ..support.calls import call
 from ..support.executor import run_nested
 
 
@@ -127,9 +126,8 @@ class _Shared:
     @cached_property
     def struct(self) -> LogicalPlan:
         """All columns as one; not to be asked for before all are there."""
-        columns = [to_attribute(e) for e in self.plan.aggregates]
-        parts = tuple(part for c in columns for part in (lit(c.name), c))
-        value = Alias(child=Call(name="named_struct", arguments=parts), name="mergedValue")
+        columns = map(to_attribute, self.plan.aggregates)
+        value = Alias(child=struct_of((c.name, c) for c in columns), name="mergedValue")
         return Project(project_list=(value,), child=self.plan)
 
 

@@ -20,11 +20,11 @@ from ....planner.model.expressions.equality import Canonical, ExpressionSet, can
 from ....planner.model.expressions.predicates import conjunction, disjunction, split_conjuncts
 from ....planner.model.expressions.subqueries import SubqueryExpression
 from ....planner.model.expressions.windows import PreciseTimestampConversion
+from ....planner.model.functions.build import call, is_call, null_intolerant
 from ....planner.model.memo import remembered
 from ....planner.model.plans.logical import Aggregate, Expand, Filter, Join, Project, Union
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ...common.trees import by_place, replace_attributes
-from .calls import call, is_call, null_intolerant
 
 NONE = ExpressionSet()
 
