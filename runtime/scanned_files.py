@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from .checkpoint import Offset
 from .engines.engine import Engine
 from .failures import innermost
-from .kernels.errors import NOT_EXACT
+from .kernels.errors import NOT_EXACT, WRONG_HEADER
 from .plan.facts import Reader
 from .sources import Source
 from .sources.parquet import ENABLED, FileBatch, files_of
 from .sources.tables import Table
 
-_OF_FILES = (NOT_EXACT, "MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE")
+_OF_FILES = (NOT_EXACT, WRONG_HEADER, "MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE")
 """The conditions under which our own readers give up a file."""
 Range = tuple[str, Source, Offset | None, Offset | None]
 
