@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyarrow import orc
+from pyarrow import orc, parquet
 
 from stateplan.planner.description import parse_description
 from stateplan.planner.model.errors import StateplanError
@@ -122,6 +122,26 @@ def test_a_malformed_record_ends_the_query(session: Any, tmp_path: Path) -> None
     assert caught.value.condition == "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION"
     assert "record parsing: [null,null]." in caught.value.message
     assert f"(file file://{tmp_path}/0.json)" in caught.value.message
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    ("sql", "mode"),
+    [
+        ("SELECT a FROM STREAM events", "append"),
+        ("SELECT a, count(*) AS n FROM STREAM events GROUP BY a", "update"),
+    ],
+)
+def test_a_column_that_only_spark_reads_as_declared_is_refused(
+    tmp_path: Path, sql: str, mode: str
+) -> None:
+    from stateplan.runtime.engines.embedded_session import session
+
+    parquet.write_table(pa.table({"a": pa.array([1, 2], pa.int16())}), tmp_path / "0.parquet")
+    content = {"sql": sql, "format": "parquet", "output_mode": mode}
+    with pytest.raises(StateplanError, match="Parquet column `a`") as caught:
+        Run(session(), tmp_path, content)
+    assert caught.value.condition == "STATEPLAN_NOT_EXACT"
 
 
 def test_rows_without_columns_are_counted(session: Any, tmp_path: Path) -> None:

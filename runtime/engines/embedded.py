@@ -24,7 +24,7 @@ from ...planner.model.schemas.types import StructType, as_nullable
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name
 from ..frames import schema_of
-from ..kernels.errors import NOT_EXACT, KernelError
+from ..kernels.errors import NOT_EXACT, KernelError, not_exact
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.expressions.programs.compile import compile_program
 from ..kernels.json_filters import PushedFilter
@@ -35,7 +35,7 @@ from ..kernels.task import TaskSpec
 from ..plan.facts import Reader
 from ..sources.tables import FilesTable, Table
 from .embedded_calls import HELD, ArrivingRows, Calling, Giving
-from .embedded_errors import spark_error
+from .embedded_errors import misread_column, spark_error
 from .embedded_exactness import EMBEDDED
 from .embedded_files import OwnFiles
 from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks, run_without_state
@@ -303,6 +303,9 @@ class EmbeddedEngine(Engine):
                 "The embedded engine of this process has stopped.",
                 hint="Start the query again in a new process: it goes on from the last commit.",
             )
+        column = misread_column(str(error))
+        if column is not None:
+            return not_exact(f"The embedded engine does not read a file as Spark does: {column}")
         found = spark_error(str(error))
         return error if found is None else KernelError(found.condition, found.text)
 
