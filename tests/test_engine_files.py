@@ -144,6 +144,44 @@ def test_a_column_that_only_spark_reads_as_declared_is_refused(
     assert caught.value.condition == "STATEPLAN_NOT_EXACT"
 
 
+@pytest.mark.embedded
+def test_columns_in_the_names_of_folders_are_refused(tmp_path: Path) -> None:
+    from stateplan.runtime.engines.embedded_session import session
+
+    (tmp_path / "a=1").mkdir()
+    parquet.write_table(pa.table({"k": ["x"]}), tmp_path / "a=1" / "0.parquet")
+    content = {"sql": "SELECT k, a FROM STREAM events", "format": "parquet"}
+    with pytest.raises(StateplanError, match="names of folders") as caught:
+        Run(session(), tmp_path, content)
+    assert caught.value.condition == "STATEPLAN_NOT_EXACT"
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    ("kind", "zone", "refused"),
+    [
+        (pa.timestamp("us"), "America/New_York", True),
+        (pa.timestamp("us"), "UTC", False),
+        (pa.timestamp("us", "UTC"), "America/New_York", False),
+        (pa.timestamp("ns", "UTC"), "UTC", True),
+    ],
+)
+def test_times_that_spark_reads_otherwise_are_refused(
+    tmp_path: Path, kind: Any, zone: str, refused: bool
+) -> None:
+    from stateplan.runtime.engines.embedded_session import session
+
+    parquet.write_table(pa.table({"t": pa.array([1], kind)}), tmp_path / "0.parquet")
+    sql = "SELECT unix_micros(t) AS m FROM STREAM events"
+    content = {"sql": sql, "format": "parquet", "conf": {ZONE: zone}}
+    if not refused:
+        assert Run(session(), tmp_path, content).batches == [[(1,)]]
+        return
+    with pytest.raises(StateplanError, match="the times of the column 't'") as caught:
+        Run(session(), tmp_path, content)
+    assert caught.value.condition == "STATEPLAN_NOT_EXACT"
+
+
 def test_rows_without_columns_are_counted(session: Any, tmp_path: Path) -> None:
     write(tmp_path, '{"a":1}\n{"a":2}\nhello\n', '{"a":1}\n')
     content = {"sql": "SELECT count(*) AS n FROM STREAM events", "output_mode": "update"}
