@@ -124,22 +124,28 @@ def test_a_malformed_record_ends_the_query(session: Any, tmp_path: Path) -> None
     assert f"(file file://{tmp_path}/0.json)" in caught.value.message
 
 
+_AS_DECLARED = [("SELECT a, s FROM STREAM events", "append")]
+_AS_DECLARED += [("SELECT a, s, count(*) AS n FROM STREAM events GROUP BY a, s", "update")]
+
+
 @pytest.mark.embedded
+@pytest.mark.parametrize(("sql", "mode"), _AS_DECLARED)
 @pytest.mark.parametrize(
-    ("sql", "mode"),
+    ("column", "what"),
     [
-        ("SELECT a FROM STREAM events", "append"),
-        ("SELECT a, count(*) AS n FROM STREAM events GROUP BY a", "update"),
+        ({"a": pa.array([1, 2], pa.int16())}, "Parquet column `a`"),
+        ({"s": pa.array([{"z": 1}, None])}, "Cannot cast struct with 1 fields to 2 fields"),
     ],
 )
 def test_a_column_that_only_spark_reads_as_declared_is_refused(
-    tmp_path: Path, sql: str, mode: str
+    tmp_path: Path, sql: str, mode: str, column: dict[str, Any], what: str
 ) -> None:
     from stateplan.runtime.engines.embedded_session import session
 
-    parquet.write_table(pa.table({"a": pa.array([1, 2], pa.int16())}), tmp_path / "0.parquet")
-    content = {"sql": sql, "format": "parquet", "output_mode": mode}
-    with pytest.raises(StateplanError, match="Parquet column `a`") as caught:
+    parquet.write_table(pa.table(column), tmp_path / "0.parquet")
+    declared = "a BIGINT, s STRUCT<x: INT, y: STRING>"
+    content = {"schema": declared, "sql": sql, "format": "parquet", "output_mode": mode}
+    with pytest.raises(StateplanError, match=what) as caught:
         Run(session(), tmp_path, content)
     assert caught.value.condition == "STATEPLAN_NOT_EXACT"
 

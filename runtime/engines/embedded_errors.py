@@ -107,7 +107,10 @@ _PATTERNS = tuple(
     (re.compile(words, re.DOTALL), condition, state, message)
     for words, condition, state, message in _WORDS
 )
-_MISREAD = re.compile(r"\[FAILED_READ_FILE\.PARQUET_COLUMN_DATA_TYPE_MISMATCH\] (.*)")
+_MISREAD = re.compile(
+    r"(?:\[FAILED_READ_FILE\.PARQUET_COLUMN_DATA_TYPE_MISMATCH\] "
+    r"|(?=Cannot cast struct with \d+ fields to \d+ fields))(.*)"
+)
 _PREFIX = re.compile(
     r"^(?:\w+(?:Exception|Error): )?(?:(?:Cast|Compute|Execution|Invalid argument|Arrow) error: )*"
 )
@@ -137,7 +140,8 @@ def spark_error(text: str) -> SparkError | None:
 def misread_column(text: str) -> str | None:
     """What the engine says of a Parquet file's column that it does not read as declared.
 
-    Spark reads more of them, whole numbers of fewer bits say.
+    Spark reads more of them: whole numbers of fewer bits, say, or structs of which the file has no
+    field.
 
     Args:
         text: the message of the client's exception.
