@@ -18,7 +18,7 @@ from .state.version import FAILED, NOT_WRITTEN
 
 # The last line of a worker's traceback: `package.module.Error: [CONDITION] text`; where a function
 # that runs in the engine reads from another, each says its `Error: ` before.
-_WORKER_ERROR = re.compile(r"^(?:[\w.]+(?: error)?: )+(\[([A-Z][A-Z0-9_.]*)\] .*)$", re.MULTILINE)
+_WORKER_ERROR = re.compile(r"^(?:[\w.]+(?: error)?: )+(\[(_?[A-Z][A-Z0-9_.]*)\] .*)$", re.MULTILINE)
 # The same of an error without a condition; the line above it names the place.
 _RAISED = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception)(?:: .*)?)$", re.MULTILINE)
 _FRAME = re.compile(r'^ *File "([^"]+)", line (\d+)', re.MULTILINE)

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from .batch_inputs import SourceRange
 from .engines.engine import Engine
 from .failures import innermost
-from .kernels.errors import NOT_EXACT
+from .kernels.errors import NOT_EXACT, WRONG_HEADER
 from .plan.facts import Reader
 from .sources.parquet import ENABLED, FileBatch, files_of
 from .sources.tables import Table
 
-_OF_LINES = ("MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE")
+_OF_LINES = (WRONG_HEADER, "MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE")
 """The conditions under which our own readers of lines give up a file."""
 
 

@@ -458,6 +458,21 @@ def test_approximate_counts_equal_sparks_from_two_to_sixty_thousand_values(
     assert in_steps(frame, texts, Conf(), by_row=True) == expected
 
 
+def test_percentiles_tell_the_two_zeros_apart(spark: SparkSession) -> None:
+    """Where a map is large, its order of 0.0 and -0.0 is another one."""
+    frame = spark.range(0, 6000, 1, 1).selectExpr(
+        "CAST(id % 4 AS BIGINT) AS k",
+        "id DIV 3000 AS b",
+        "CASE pmod(hash(id), 3) WHEN 0 THEN -0.0D WHEN 1 THEN 0.0D "
+        "ELSE if(id % 4 = 3, CAST(id AS DOUBLE), 1D) END AS v",
+    )
+    shares = (0.0, 0.2, 0.4, 0.5)
+    texts = [f"percentile(v, {share})" for share in shares] + ["mode(v)"]
+    expected = _by_key(frame.groupBy("k").agg(*(_aggregate(t, i) for i, t in enumerate(texts))))
+    for by_row in (False, True):
+        assert repr(in_steps(frame, texts, Conf(), by_row=by_row)) == repr(expected)
+
+
 _SKETCH = "0201070403000208862ff90dcbd7c204" + "00" * 24
 """An HLL sketch of 2^4 slots, of two values."""
 

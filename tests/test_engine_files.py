@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyarrow import orc
+from pyarrow import orc, parquet
 
 from stateplan.planner.description import parse_description
 from stateplan.planner.model.errors import StateplanError
@@ -122,6 +122,70 @@ def test_a_malformed_record_ends_the_query(session: Any, tmp_path: Path) -> None
     assert caught.value.condition == "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION"
     assert "record parsing: [null,null]." in caught.value.message
     assert f"(file file://{tmp_path}/0.json)" in caught.value.message
+
+
+_AS_DECLARED = [("SELECT a, s FROM STREAM events", "append")]
+_AS_DECLARED += [("SELECT a, s, count(*) AS n FROM STREAM events GROUP BY a, s", "update")]
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(("sql", "mode"), _AS_DECLARED)
+@pytest.mark.parametrize(
+    ("column", "what"),
+    [
+        ({"a": pa.array([1, 2], pa.int16())}, "Parquet column `a`"),
+        ({"s": pa.array([{"z": 1}, None])}, "Cannot cast struct with 1 fields to 2 fields"),
+    ],
+)
+def test_a_column_that_only_spark_reads_as_declared_is_refused(
+    tmp_path: Path, sql: str, mode: str, column: dict[str, Any], what: str
+) -> None:
+    from stateplan.runtime.engines.embedded_session import session
+
+    parquet.write_table(pa.table(column), tmp_path / "0.parquet")
+    declared = "a BIGINT, s STRUCT<x: INT, y: STRING>"
+    content = {"schema": declared, "sql": sql, "format": "parquet", "output_mode": mode}
+    with pytest.raises(StateplanError, match=what) as caught:
+        Run(session(), tmp_path, content)
+    assert caught.value.condition == "STATEPLAN_NOT_EXACT"
+
+
+@pytest.mark.embedded
+def test_columns_in_the_names_of_folders_are_refused(tmp_path: Path) -> None:
+    from stateplan.runtime.engines.embedded_session import session
+
+    (tmp_path / "a=1").mkdir()
+    parquet.write_table(pa.table({"k": ["x"]}), tmp_path / "a=1" / "0.parquet")
+    content = {"sql": "SELECT k, a FROM STREAM events", "format": "parquet"}
+    with pytest.raises(StateplanError, match="names of folders") as caught:
+        Run(session(), tmp_path, content)
+    assert caught.value.condition == "STATEPLAN_NOT_EXACT"
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    ("kind", "zone", "refused"),
+    [
+        (pa.timestamp("us"), "America/New_York", True),
+        (pa.timestamp("us"), "UTC", False),
+        (pa.timestamp("us", "UTC"), "America/New_York", False),
+        (pa.timestamp("ns", "UTC"), "UTC", True),
+    ],
+)
+def test_times_that_spark_reads_otherwise_are_refused(
+    tmp_path: Path, kind: Any, zone: str, refused: bool
+) -> None:
+    from stateplan.runtime.engines.embedded_session import session
+
+    parquet.write_table(pa.table({"t": pa.array([1], kind)}), tmp_path / "0.parquet")
+    sql = "SELECT unix_micros(t) AS m FROM STREAM events"
+    content = {"sql": sql, "format": "parquet", "conf": {ZONE: zone}}
+    if not refused:
+        assert Run(session(), tmp_path, content).batches == [[(1,)]]
+        return
+    with pytest.raises(StateplanError, match="the times of the column 't'") as caught:
+        Run(session(), tmp_path, content)
+    assert caught.value.condition == "STATEPLAN_NOT_EXACT"
 
 
 def test_rows_without_columns_are_counted(session: Any, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 import stateplan
 from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime.engines.batch import Batch
+from stateplan.runtime.kernels.errors import WRONG_HEADER
 from stateplan.runtime.kernels.readers import line_files
 from stateplan.runtime.kernels.readers.line_files import FilePart, blocks, lines_before, parts_of
 from stateplan.runtime.sinks import ForeachBatchSink
@@ -180,6 +181,28 @@ def test_spark_reads_what_our_own_reader_does_not_know(
     )
     assert own == by_spark
     assert over_files == [True, True]  # in each of two runs once
+
+
+def test_spark_says_what_is_wrong_with_a_header(
+    spark: SparkSession, tmp_path: Path, over_files: list[bool]
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.csv").write_text("other\n1\n")
+    events = {
+        "schema": "n INT",
+        "format": "csv",
+        "path": str(tmp_path / "in"),
+        "options": {"header": "true", "enforceSchema": "false"},
+    }
+    query = stateplan.sql(
+        "SELECT n, count(*) AS c FROM STREAM events GROUP BY n",
+        sources={"events": events},
+        output_mode="update",
+    )
+    with pytest.raises(StateplanError, match="CSV header does not conform") as caught:
+        query.run(spark, sink="noop", trigger="available_now", background=False).await_termination()
+    assert caught.value.condition == WRONG_HEADER
+    assert len(over_files) == 1
 
 
 @pytest.mark.embedded

@@ -10,6 +10,7 @@ import pytest
 from stateplan.planner.model.errors import RuntimeFailure, StateplanError
 from stateplan.runtime.engines.spark_session import start_session
 from stateplan.runtime.failures import BatchFailure, batch_failure, innermost
+from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.progress import (
     ProgressLine,
     StreamingQueryProgress,
@@ -62,6 +63,13 @@ def test_a_condition_is_found_behind_what_functions_say_that_read_from_others() 
     raised = "RuntimeError: External error: KernelError: [DIVIDE_BY_ZERO] Division by zero."
     text = WORKER.split("stateplan.")[0] + raised + '\n== DataFrame ==\n"x" was called'
     assert innermost(Spark(None, text)) == ("DIVIDE_BY_ZERO", raised.split("KernelError: ")[1])
+
+
+def test_a_legacy_condition_is_found_though_its_message_hides_it() -> None:
+    error = KernelError("_LEGACY_ERROR_TEMP_3241", "CSV header does not conform.\n Header: a")
+    text = f"{WORKER.split('stateplan.')[0]}stateplan.runtime.kernels.errors.KernelError: {error}"
+    condition, message = innermost(Spark("PYTHON_EXCEPTION", text))
+    assert (condition, message) == (error.condition, str(error).split("\n")[0])
 
 
 def test_an_error_in_the_worker_is_its_last_line() -> None:

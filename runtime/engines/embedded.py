@@ -24,7 +24,7 @@ from ...planner.model.schemas.types import StructType, as_nullable
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name
 from ..frames import schema_of
-from ..kernels.errors import NOT_EXACT, KernelError
+from ..kernels.errors import KernelError, not_exact
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.expressions.programs.compile import compile_program
 from ..kernels.json.filters import PushedFilter
@@ -33,11 +33,12 @@ from ..kernels.row_order import row_by_row
 from ..kernels.table_look_up import forget_tables
 from ..kernels.task import TaskSpec
 from ..plan.facts import Reader
+from ..sources.files import FileSource
 from ..sources.tables import FilesTable, Table
 from .embedded_calls import HELD, ArrivingRows, Calling, Giving
-from .embedded_errors import spark_error
+from .embedded_errors import misread_column, spark_error
 from .embedded_exactness import EMBEDDED
-from .embedded_files import OwnFiles
+from .embedded_files import OwnFiles, check_files, columns_of_folders
 from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks, run_without_state
 from .embedded_processes import TaskProcesses
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
@@ -105,6 +106,9 @@ class EmbeddedEngine(Engine):
             if rows is not None:
                 return self._values(rows, source.schema, _HELD_BY_BATCH)
         if reader is None or not self.reads_here(reader):
+            if isinstance(source, FileSource):
+                paths = source.batch_paths(start, end)
+                check_files(paths, source.format, source.schema, self._zone)
             return source.batch(self.spark, start, end)
         return self._read(source.batch_paths(start, end), reader, _HELD_BY_BATCH)
 
@@ -114,6 +118,8 @@ class EmbeddedEngine(Engine):
         if rows is not None:
             return self._values(rows, table.schema, _HELD_BY_QUERY)
         if not isinstance(table, FilesTable) or reader is None or not self.reads_here(reader):
+            if isinstance(table, FilesTable):
+                check_files(table.paths, table.format, table.schema, self._zone)
             return table.frame(self.spark)
         return self._read(table.paths, reader, _HELD_BY_QUERY)
 
@@ -130,11 +136,7 @@ class EmbeddedEngine(Engine):
         """The rows of files, read by our own code: a partition for each file."""
         for path in paths:
             if "=" in os.path.dirname(path):
-                raise RuntimeFailure(
-                    NOT_EXACT,
-                    f"The embedded engine reads no columns from the names of folders: '{path}'.",
-                    hint="Run the query on Spark: --engine spark.",
-                )
+                raise columns_of_folders(path)
         files = OwnFiles(
             paths=paths, reader=reader, zone=self._zone, failures=self._failures, holder=holder
         )
@@ -303,6 +305,9 @@ class EmbeddedEngine(Engine):
                 "The embedded engine of this process has stopped.",
                 hint="Start the query again in a new process: it goes on from the last commit.",
             )
+        column = misread_column(str(error))
+        if column is not None:
+            return not_exact(f"The embedded engine does not read a file as Spark does: {column}")
         found = spark_error(str(error))
         return error if found is None else KernelError(found.condition, found.text)
 

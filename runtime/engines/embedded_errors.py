@@ -107,6 +107,10 @@ _PATTERNS = tuple(
     (re.compile(words, re.DOTALL), condition, state, message)
     for words, condition, state, message in _WORDS
 )
+_MISREAD = re.compile(
+    r"(?:\[FAILED_READ_FILE\.PARQUET_COLUMN_DATA_TYPE_MISMATCH\] "
+    r"|(?=Cannot cast struct with \d+ fields to \d+ fields))(.*)"
+)
 _PREFIX = re.compile(
     r"^(?:\w+(?:Exception|Error): )?(?:(?:Cast|Compute|Execution|Invalid argument|Arrow) error: )*"
 )
@@ -131,6 +135,19 @@ def spark_error(text: str) -> SparkError | None:
             shown = message.format(*parts, "TIMESTAMP") if parts else message
             return SparkError(condition, state, shown)
     return None
+
+
+def misread_column(text: str) -> str | None:
+    """What the engine says of a Parquet file's column that it does not read as declared.
+
+    Spark reads more of them: whole numbers of fewer bits, say, or structs of which the file has no
+    field.
+
+    Args:
+        text: the message of the client's exception.
+    """
+    found = _MISREAD.search(text)
+    return None if found is None else found[1]
 
 
 def _matched(text: str) -> str:

@@ -2,25 +2,79 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ...planner.model.schemas.types import BooleanType, StructField, StructType, as_nullable
+from ...planner.model.errors import RuntimeFailure
+from ...planner.model.schemas.types import (
+    BooleanType,
+    DataType,
+    StructField,
+    StructType,
+    TimestampType,
+    as_nullable,
+)
 from ..arrow_types import arrow_type
-from ..kernels.errors import KernelError
+from ..kernels.errors import NOT_EXACT, KernelError
 from ..kernels.json.filters import PushedFilter
 from ..kernels.readers.formats import FILE_READERS, FileScan
 from ..plan.facts import Reader
+from ..sources.parquet import other_times
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+_ON_SPARK = "Run the query on Spark: --engine spark."
 _NO_COLUMN = StructField("none", BooleanType())
 _NO_COLUMNS = StructType((_NO_COLUMN,))
 """Stands for a schema without columns: rows of none would get lost on their way."""
+
+
+def check_files(paths: Sequence[str], format: str, schema: StructType, time_zone: str) -> None:
+    """Refuse files of which the engine itself gives other rows than Spark.
+
+    Args:
+        paths: the files.
+        format: theirs.
+        schema: the columns that are declared.
+        time_zone: the session's.
+
+    Raises:
+        RuntimeFailure: a column of the schema stands in the names of folders, or a Parquet file's
+            times are none of instants, as a TIMESTAMP's are.
+    """
+    names = {field.name.lower() for field in schema.fields}
+    times = {f.name.lower() for f in schema.fields if _holds_instants(f.data_type)}
+    for path in paths:
+        folders = os.path.dirname(path).split("/")
+        if any("=" in one and one.partition("=")[0].lower() in names for one in folders):
+            raise columns_of_folders(path)
+        if times and format == "parquet":
+            for column in other_times(path, time_zone):
+                if column.partition(".")[0].lower() in times:
+                    raise RuntimeFailure(
+                        NOT_EXACT,
+                        f"The embedded engine does not read the times of the column '{column}' in "
+                        f"'{path}' as Spark does.",
+                        hint=_ON_SPARK,
+                    )
+
+
+def columns_of_folders(path: str) -> RuntimeFailure:
+    """The refusal of a file in a folder whose name may be a column's value."""
+    return RuntimeFailure(
+        NOT_EXACT,
+        f"The embedded engine reads no columns from the names of folders: '{path}'.",
+        hint=_ON_SPARK,
+    )
+
+
+def _holds_instants(kind: DataType) -> bool:
+    return isinstance(kind, TimestampType) or any(map(_holds_instants, kind.parts))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,8 @@ from typing import Final, Self
 from ...planner.model.conditions import conditions
 
 NOT_EXACT = "STATEPLAN_NOT_EXACT"
+WRONG_HEADER = "_LEGACY_ERROR_TEMP_3241"
+"""A CSV file's header has other columns than the schema: a condition without a name of its own."""
 BYPASS: Final = {"config": '"spark.sql.ansi.enabled"'}
 
 
@@ -15,7 +17,7 @@ class KernelError(Exception):
 
     Attributes:
         condition: Spark's error condition, such as `ARITHMETIC_OVERFLOW`.
-        message: Spark's sentence with `[CONDITION]` and SQLSTATE.
+        message: Spark's sentence with `[CONDITION]` and SQLSTATE; a legacy condition's has neither.
     """
 
     def __init__(self, condition: str, message: str) -> None:
@@ -29,7 +31,9 @@ class KernelError(Exception):
         return cls(condition, conditions()[condition].message(parameters))
 
     def __str__(self) -> str:
-        return self.message
+        # A worker's error travels as this text; Spark's message of a legacy condition hides it.
+        name = f"[{self.condition}]"
+        return self.message if name in self.message else f"{name} {self.message}"
 
 
 def not_exact(what: str, *, of_rows: bool = False) -> KernelError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
@@ -80,6 +81,29 @@ def parquet_batch(paths: Sequence[str]) -> FileBatch | None:
     except (OSError, pa.ArrowException):
         return None
     return FileBatch(tuple(files), types or {})
+
+
+def other_times(path: str, time_zone: str) -> list[str]:
+    """The columns of a Parquet file whose times are no instants, or finer than microseconds.
+
+    In UTC it is the same whether times are instants. None of a file that cannot be read here; those
+    of INT96 are neither.
+    """
+    try:
+        schema = parquet.read_metadata(path, memory_map=True).schema
+    except (OSError, pa.ArrowException):
+        return []
+    columns = [schema.column(place) for place in range(len(schema))]
+    in_utc = time_zone.upper() in ("UTC", "ETC/UTC", "GMT", "Z", "+00:00")
+    return [column.path for column in columns if _is_other_time(column, in_utc)]
+
+
+def _is_other_time(column: Any, in_utc: bool) -> bool:
+    if column.logical_type.type != "TIMESTAMP":
+        return False
+    said = json.loads(column.logical_type.to_json())
+    instants = bool(said["isAdjustedToUTC"]) or in_utc
+    return not instants or said["timeUnit"] == "nanoseconds"
 
 
 class TableFiles:

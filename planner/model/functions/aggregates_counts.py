@@ -37,7 +37,7 @@ def _list_forms(
     return gathered_forms(
         value,
         used,
-        Merge(operation, (0,)),
+        Merge(operation, (0,), () if start is None else start.constants),
         buffer=ArrayType(element, False),
         start=start,
         finish=finish,
@@ -45,8 +45,18 @@ def _list_forms(
     )
 
 
-def _count_forms(call: Call, finish: Finish, count: Expression | None = None) -> AggregateForms:
-    """Values with their counts: how often each row's value counts, once by default."""
+def _count_forms(
+    call: Call, finish: Finish, count: Expression | None = None, *, zeros_differ: bool = False
+) -> AggregateForms:
+    """Values with their counts: how often each row's value counts, once by default.
+
+    Args:
+        call: the aggregate function.
+        finish: what makes its result.
+        count: how often a row's value counts; None: once.
+        zeros_differ: whether -0.0 and 0.0 are two values, as where Spark's map has them as they
+            come.
+    """
     value = call.arguments[0]
     tests = [build("isnotnull", value)] if value.nullable else []
     if count is not None:
@@ -54,7 +64,7 @@ def _count_forms(call: Call, finish: Finish, count: Expression | None = None) ->
     pair = struct(v=value, n=long(1) if count is None else count)
     element = StructType((StructField("v", value.data_type), StructField("n", LONG)))
     # Where an engine gathers a batch's values, each comes as often as it occurs.
-    start = Start("counts", (), element)
+    start = Start("counts", (True,) if zeros_differ else (), element)
     return _list_forms(pair, conjunction_or_none(tests), element, finish, "counts", start)
 
 
@@ -85,7 +95,8 @@ def percentile_forms(call: Call) -> AggregateForms:
     frequency = call.arguments[2]
     once = isinstance(frequency, Literal) and frequency.value == 1
     finish = Finish("percentile", (*known, is_reversed(call)))
-    return _count_forms(call, finish, None if once else cast_as(frequency, LONG))
+    count = None if once else cast_as(frequency, LONG)
+    return _count_forms(call, finish, count, zeros_differ=True)
 
 
 def discrete_forms(call: Call) -> AggregateForms:
@@ -93,7 +104,8 @@ def discrete_forms(call: Call) -> AggregateForms:
     known = _shares(call)
     if known is None:
         return OBJECT_FORMS
-    return _count_forms(call, Finish("percentile_disc", (*known, is_reversed(call))))
+    finish = Finish("percentile_disc", (*known, is_reversed(call)))
+    return _count_forms(call, finish, zeros_differ=True)
 
 
 def approximate_forms(call: Call) -> AggregateForms:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..columns.floats import negative_zeros
 from ..columns.lists import elements_of, joined, lists_of, rows_of
 from ..columns.ordering import codes
 from ..sketches.distinct_estimate import highest_ranks
@@ -66,11 +67,21 @@ def _distinct(values: Any, lengths: Positions, kind: Any) -> Any:
     return lists_of(values.take(pa.array(kept)), counts, kind)
 
 
-def _counted(pairs: Any, lengths: Positions, kind: Any) -> Any:
-    """`counts`, of pairs of value and count: each value where it first stood, counts added."""
+def _counted(pairs: Any, lengths: Positions, kind: Any, zeros_differ: bool = False) -> Any:
+    """`counts`, of pairs of value and count: each value where it first stood, counts added.
+
+    Args:
+        pairs: the pairs.
+        lengths: how many each list has.
+        kind: the type of the lists.
+        zeros_differ: whether -0.0 and 0.0 are two values.
+    """
     rows = rows_of(lengths)
     value, count = pairs.flatten()
-    keys = rows.astype(np.int64) << 32 | (codes(value).astype(np.int64) & 0xFFFFFFFF)
+    numbers = codes(value).astype(np.int64)
+    if zeros_differ:
+        numbers[negative_zeros(value)] = -2  # -1 stands for null
+    keys = rows.astype(np.int64) << 32 | (numbers & 0xFFFFFFFF)
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     totals = np.zeros(len(first), np.int64)
     np.add.at(totals, group, count.to_numpy(zero_copy_only=False))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.floats import doubles, normalised
+from ..columns.floats import doubles, negative_zeros, normalised
 from ..columns.lists import elements_of, lists_of, rows_of
 from ..columns.ordering import ranks, valid
 
@@ -46,7 +46,8 @@ class _Counted:
         values, count = pairs.flatten()
         counts = np.asarray(count.to_numpy(zero_copy_only=False), np.int64)
         rank = ranks(values)
-        order = np.lexsort((-rank if downwards else rank, rows_of(lengths)))
+        zeros = negative_zeros(values) == np.repeat(_negative_zero_first(lengths), lengths)
+        order = np.lexsort((~zeros, -rank if downwards else rank, rows_of(lengths)))
         ends = np.append(0, np.cumsum(counts[order]))
         last = np.cumsum(lengths)
         return cls(
@@ -69,6 +70,22 @@ class _Counted:
         before = (np.append(0, ends)[self.starts])[used]
         found = np.searchsorted(ends, before[:, None] + places, side="right")
         return np.asarray(found, np.int64)
+
+
+_ZERO, _NEGATIVE_ZERO = 0x2362F9DE, 0x9994D794
+"""The hashes by which Spark's hash map (OpenHashSet) finds places for 0.0 and -0.0."""
+
+
+def _negative_zero_first(lengths: Int64) -> Mask:
+    """Whether -0.0 comes before 0.0, which it equals, in sorted maps of so many values.
+
+    Spark's sort leaves equal values in the order in which its hash map has them.
+    """
+    capacities = np.full(len(lengths), 64)
+    while (small := lengths > capacities * 7 // 10).any():
+        capacities[small] *= 2
+    places = capacities - 1
+    return (_NEGATIVE_ZERO & places) < (_ZERO & places)
 
 
 def percentile(buffers: Sequence[Any], shares: Sequence[float], several: bool, down: bool) -> Any:

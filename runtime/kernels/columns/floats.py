@@ -25,6 +25,15 @@ def canonical(values: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
+def negative_zeros(values: Any) -> NDArray[np.bool_]:
+    """Which values of an Arrow array without nulls are -0.0."""
+    if not pa.types.is_floating(values.type):
+        return np.zeros(len(values), np.bool_)
+    numbers = np.asarray(values.to_numpy(zero_copy_only=False))
+    found: NDArray[np.bool_] = (numbers == 0) & np.signbit(numbers)
+    return found
+
+
 def holds_floats(kind: Any) -> bool:
     """Whether values of an Arrow type may have to be normalised.
 

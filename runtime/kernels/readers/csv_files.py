@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from ..errors import KernelError, not_exact
+from ..errors import WRONG_HEADER, KernelError, not_exact
 from ..json.errors import Uncertain
 from ..json.filters import PushedFilter
 from ..json.malformed import malformed
@@ -140,7 +140,7 @@ class _FileReader:
                     break
         if problem is not None:
             message = f"{problem}CSV file: file://{self._path}"
-            raise KernelError.of("_LEGACY_ERROR_TEMP_3241", msg=message)
+            raise KernelError.of(WRONG_HEADER, msg=message)
 
     # -------------------------------------------------------------------------------- rows
 
