@@ -305,6 +305,8 @@ def _array(found: list[Any], data_type: DataType) -> pa.Array:
 
 _UNITS = ["year", "QUARTER", "mon", "week", "DAY", "hour", "Minute", "second", "millisecond"]
 _ZONES = ("Europe/Berlin", "America/New_York", "+05:30", "UTC")
+WORDS = ("b", "bc", "\\.", "-", "\\|", "\\\\", " ", "é", "🙂")
+"""Patterns that stand for themselves, or for one sign each."""
 PATTERNS = (
     *(
         r"\d+",
@@ -387,7 +389,7 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "from_utc_timestamp": [(zone,) for zone in _ZONES],
     "to_utc_timestamp": [(zone,) for zone in _ZONES],
     "convert_timezone": [(one, other) for one in _ZONES for other in _ZONES[:2]],
-    "split": [(pattern, -1) for pattern in PATTERNS],
+    "split": [(pattern, -1) for pattern in (*PATTERNS, *WORDS)],
     "next_day": [(day,) for day in ("Mo", "TUE", "Sunday", "fr")],
     "months_between": [(True,), (False,)],
     "repeat": [(0,), (1,), (3,), (-1,)],

@@ -258,6 +258,18 @@ QUERIES = {
         "STREAM events WHERE x > 3 UNION ALL SELECT key, id AS n FROM STREAM others) GROUP BY key",
         "update",
     ),
+    "words": (
+        "SELECT word, n % 2 AS m, count(*) AS c, sum(id) AS s FROM (SELECT n, id, "
+        "explode(split(concat(key, ' a ', id % 5), ' ')) AS word FROM STREAM events) GROUP BY 1, 2",
+        "update",
+    ),
+    "elements": (
+        "SELECT window(ts, '10 seconds', '5 seconds') AS w, p, e, count(*) AS c, max(day) AS d "
+        "FROM (SELECT * FROM STREAM events WATERMARK ts DELAY OF INTERVAL 5 SECONDS LATERAL VIEW "
+        "OUTER posexplode(IF(n % 3 = 0, array(), IF(n % 3 = 1, NULL, array(n, NULL, id % 4)))) "
+        "AS p, e) WHERE n > -40 GROUP BY ALL",
+        "append",
+    ),
     "all rows": (
         "SELECT count(*) AS c, sum(n) AS s, min(day) AS d, approx_count_distinct(key) AS k, "
         "collect_list(id % 3) AS l FROM STREAM events WHERE n > -40",

@@ -36,6 +36,8 @@ QUERIES = {
     "sessions": f"SELECT session_window(ts, '2 seconds') AS w, shop, count(*) AS c {LATE} "
     "GROUP BY 1, 2",
     "all rows": f"SELECT count(*) AS c, sum(n) AS s, max(shop) AS m {LATE} WHERE x < 6",
+    "words": "SELECT word, p, count(*) AS c FROM STREAM events LATERAL VIEW OUTER posexplode("
+    "split(concat(shop, ' in ', n), ' ')) AS p, word GROUP BY 1, 2",
     "distinct": f"SELECT DISTINCT ON (shop, ts) shop, ts {LATE} WHERE x < 6",
 }
 

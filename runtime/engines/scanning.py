@@ -13,10 +13,11 @@ from ..kernels.expressions.programs.compile import compile_program
 from ..kernels.parquet_files import ParquetReader
 from ..kernels.readers.own_reader import OwnReader
 from ..kernels.row_copies import Order, RowCopies
+from ..kernels.row_lists import RowLists
 from ..kernels.scan import RowReader, Scan, ScanStep
 from ..kernels.table_look_up import KeyedTable, TableLookUp
 from ..plan.nodes import Columns
-from ..plan.reading_nodes import Copies, LookUp, ReadFiles
+from ..plan.reading_nodes import Copies, Explode, ReadFiles, ReadStep
 from ..sources.parquet import with_origins
 from .context import BatchContext
 from .evaluating import evaluator, pushed_filters
@@ -78,12 +79,15 @@ def _reader(files: ReadFiles, context: BatchContext) -> RowReader:
 
 
 def _step(
-    step: LookUp | Copies,
+    step: ReadStep,
     below: Columns,
     conditions: Sequence[Expression],
     context: BatchContext,
 ) -> ScanStep:
     conditions = (*conditions, *step.conditions)
+    if isinstance(step, Explode):
+        rows = evaluator(step.computed, below, conditions)
+        return RowLists(rows, numbered=len(step.generated) > 1, outer=step.outer)
     if isinstance(step, Copies):
         # What copies share is computed once, and is one column.
         values = list(dict.fromkeys(map(without_alias, step.computed)))

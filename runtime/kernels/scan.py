@@ -31,6 +31,7 @@ from .placed_rows import (
     taken,
 )
 from .row_copies import RowCopies
+from .row_lists import RowLists
 from .table_look_up import TableLookUp
 
 
@@ -48,7 +49,7 @@ class RowReader(Protocol):
         """
 
 
-ScanStep = TableLookUp | RowCopies
+ScanStep = TableLookUp | RowCopies | RowLists
 """Makes other rows of those that are read."""
 
 

@@ -28,7 +28,7 @@ from .nodes import (
     Union,
 )
 from .observing_nodes import CountRows, ObserveBuffers, Observed, ObserveEventTime, ObserveMetrics
-from .reading_nodes import Copies, LookUp, ReadFiles
+from .reading_nodes import Copies, Explode, ReadFiles, ReadStep
 from .specs import (
     AggregateSpec,
     DeduplicateSpec,
@@ -148,8 +148,12 @@ def _(node: ReadFiles) -> str:
     return f"{shown}{observed}{steps}, placed{dealt} by {_list(node.hashed)}"
 
 
-def _step(step: LookUp | Copies) -> str:
+def _step(step: ReadStep) -> str:
     """What becomes of rows on the way, as it stands behind what is read."""
+    if isinstance(step, Explode):
+        outer = " outer" if step.outer else ""
+        lists = f"{expression_text(step.elements)}{_where(step.conditions)}"
+        return f", exploding{outer} {lists} AS {_list(step.generated)}"
     if isinstance(step, Copies):
         copies = ", ".join(map(_list, step.copies))
         return f", copied{_where(step.conditions)} as {copies} AS {_list(step.output)}"

@@ -108,6 +108,46 @@ class Copies:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Explode:
+    """A row for each element of a row's list, in their order.
+
+    Attributes:
+        conditions: what rows must fulfil.
+        columns: what is kept of rows.
+        elements: the list.
+        generated: the element, or its position before it.
+        outer: whether a row without elements stays, with nulls.
+    """
+
+    conditions: tuple[Expression, ...]
+    columns: tuple[Expression, ...]
+    elements: Expression
+    generated: Columns
+    outer: bool
+
+    @property
+    def output(self) -> Columns:
+        """What is kept of rows, and what they have each of."""
+        return *map(to_attribute, self.columns), *self.generated
+
+    @property
+    def computed(self) -> tuple[Expression, ...]:
+        """What is computed of the rows that come in."""
+        return *self.columns, self.elements
+
+    def over(self, conditions: Sequence[Expression], computed: Sequence[Expression]) -> Explode:
+        """The same lists of rows that are given otherwise."""
+        *columns, elements = computed
+        return replace(
+            self, conditions=tuple(conditions), columns=tuple(columns), elements=elements
+        )
+
+
+ReadStep = LookUp | Copies | Explode
+"""What becomes of rows on the way."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReadFiles(RuntimeNode):
     """Files of a source, which the tasks of the kernel above read by themselves.
 
@@ -141,7 +181,7 @@ class ReadFiles(RuntimeNode):
     before: tuple[Expression, ...] = ()
     event_time: AttributeReference | None = None
     node_id: str | None = None
-    steps: tuple[LookUp | Copies, ...] = ()
+    steps: tuple[ReadStep, ...] = ()
     conditions: tuple[Expression, ...] = ()
     columns: tuple[Expression, ...]
     hashed: tuple[Expression, ...]

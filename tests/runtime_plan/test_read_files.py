@@ -93,10 +93,25 @@ def test_an_expand_becomes_copies() -> None:
     )
 
 
+def test_the_elements_of_a_list_become_rows() -> None:
+    sql = (
+        "SELECT word, user, count(*) AS n FROM (SELECT user, p, word FROM STREAM events "
+        "LATERAL VIEW OUTER posexplode(split(user, ' ')) AS p, word WHERE qty > 1) "
+        "WHERE p < 3 GROUP BY ALL"
+    )
+    (line,) = below_kernel(first_plan(sql, "update"), facts()).split("\n")
+    assert line == (
+        "ReadFiles events [word#0, user#1] where isnotnull(p#2) AND (p#2 < 3), exploding outer "
+        "split(user#1,  , -1) AS posexplode#3 where isnotnull(qty#4) AND (qty#4 > 1) AS "
+        "[p#2, word#0], placed by [word#0, user#1]"
+    )
+
+
 def test_sums_of_floats_take_copies_in_the_order_of_rows() -> None:
     for value, in_order in (("qty", False), ("price", True)):
         sql = f"SELECT user, qty, sum({value}) AS s FROM STREAM events GROUP BY CUBE(user, qty)"
-        (files,) = read_files(first_plan(sql, "update"), facts()).collect(ReadFiles)
+        with id_scope(itertools.count(1000)):
+            (files,) = read_files(first_plan(sql, "update"), facts()).collect(ReadFiles)
         assert [getattr(step, "in_order", None) for step in files.steps] == [in_order]
 
 

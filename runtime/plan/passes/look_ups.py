@@ -1,4 +1,4 @@
-"""Joins with tables that the tasks which read a stream's files can do as they read.
+"""Joins with tables, and lists, of which the tasks that read a stream's files make rows.
 
     Select                                   ReadFiles
     +- BroadcastHashJoin                       looking up [keys] in table
@@ -16,11 +16,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ....physical.basic import GenerateExec
 from ....physical.exchange import BroadcastExchangeExec
 from ....physical.joins import BroadcastHashJoinExec
-from ....planner.model.expressions.core import Alias, Expression, to_attribute
+from ....planner.model.expressions.core import Alias, Call, Expression, to_attribute
 from ....planner.model.schemas.types import (
     STRING,
+    ArrayType,
     DateType,
     DecimalType,
     IntegralType,
@@ -29,7 +31,7 @@ from ....planner.model.schemas.types import (
 )
 from ....planner.model.tree import replace
 from ..nodes import AsIs, ReadTable, RuntimeNode, Select
-from ..reading_nodes import LookUp
+from ..reading_nodes import Explode, LookUp
 from .merge_selects import combined
 
 _Kept = Literal["Inner", "LeftOuter", "LeftSemi", "LeftAnti"]
@@ -97,6 +99,37 @@ def looked_up(rows: Select) -> tuple[LookUp, Select, Select] | None:
         keys=below.columns[width:],
     )
     return look_up, below, replace(rows, conditions=conditions)
+
+
+def exploded(rows: Select) -> tuple[Explode, Select, Select] | None:
+    """A select over `explode` or `posexplode` of a list, taken apart as `looked_up` does it."""
+    node = rows.child
+    if not isinstance(node, AsIs) or not isinstance(node.operator, GenerateExec):
+        return None
+    match node.operator:
+        case GenerateExec(
+            generator=Call(name="explode" | "posexplode", arguments=(elements,)) as call,
+            required=required,
+            generated=generated,
+            outer=outer,
+        ) if isinstance(elements.data_type, ArrayType):
+            pass
+        case _:
+            return None
+    used = {id_ for e in (*rows.conditions, *rows.columns) for id_ in e.references}
+    columns = tuple(a for a in required if a.expr_id in used)
+    named = Alias(child=elements, name=call.name)
+    below = over_lowest(Select(child=node.inputs[0], columns=(*columns, named)))
+    if below is None:
+        return None
+    step = Explode(
+        conditions=below.conditions,
+        columns=below.columns[:-1],
+        elements=below.columns[-1],
+        generated=generated,
+        outer=outer,
+    )
+    return step, below, rows
 
 
 def _table(node: RuntimeNode) -> Select | None:

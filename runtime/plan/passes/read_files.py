@@ -13,10 +13,10 @@ code computes (`kernels/expressions`), an engine's scan, its exchange and the wa
 longer than all the rest of a batch. Each task reads all Parquet files and keeps its own rows, which
 does not pay with many tasks, nor where reading takes long, and without keys there is one task for
 all rows: then each part of a file is read once, and its rows, grouped where that leaves few, are
-dealt out (kernels/dealt_rows.py). A union below the kernel, such as the sides of a
-join, becomes one ReadFiles for each of its branches; joins with tables become look-ups
-(look_ups.py), an Expand (sliding windows, grouping sets) becomes copies. Runs before rows are
-grouped. Idempotent.
+dealt out (kernels/dealt_rows.py). A union below the kernel, such as the sides of a join, becomes
+one ReadFiles for each of its branches; joins with tables become look-ups (look_ups.py), an Expand
+(sliding windows, grouping sets) becomes copies, `explode` of a list a row for each element. Runs
+before rows are grouped. Idempotent.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from ..reading_nodes import Copies, LookUp, ReadFiles, reads_files
 from ..specs import AggregateSpec, LimitSpec, SessionSpec
 from .expand_once import with_select
 from .keep_order import goes_by_order
-from .look_ups import looked_up, over_lowest
+from .look_ups import exploded, looked_up, over_lowest
 from .merge_selects import combined
 
 MOST_TASKS = 8
@@ -118,7 +118,7 @@ def _files(kernel: Kernel, rows: Select, facts: BatchFacts) -> ReadFiles | None:
 
 def _read(rows: Select, *, in_order: bool) -> ReadFiles | None:
     """What a select reads from the files of a source, and what becomes of it on the way."""
-    taken_apart = looked_up(rows) or _copied(rows, in_order=in_order)
+    taken_apart = looked_up(rows) or exploded(rows) or _copied(rows, in_order=in_order)
     if taken_apart is None:
         return _read_source(rows)
     step, below, above = taken_apart
