@@ -27,8 +27,10 @@ AGREEING = (
     "stateless",
     "two-windows",
     "csv-casts",
-    "within-watermark",
     "union-global",
+    "word-count",
+    "within-watermark",
+    "regexp-minutes",
 )
 
 

@@ -11,6 +11,7 @@ from .work import Goal, Stream, Work
 
 GOALS = {SPARK: Goal(ratio=1.3, near_floor=True), EMBEDDED: Goal(ratio=4)}
 _MILLION = Dataset(kind="orders", rows=1_000_000, keys=5_000)
+_MANY_KEYS = replace(_MILLION, keys=20_000)
 
 _JSON = Work(
     name="json-sliding",
@@ -143,6 +144,99 @@ _TWO_WINDOWS = Work(
     mode="append",
     goals=GOALS,
 )
+_CSV_CASTS = Work(
+    name="csv-casts",
+    title="CSV files of texts, casts, tumbling window by a cast key, 300k rows",
+    set="ordinary",
+    streams={
+        "orders": Stream(
+            data=replace(
+                _MANY_KEYS,
+                rows=300_000,
+                format="csv",
+                options={"header": "true"},
+                declared="id STRING, shop STRING, product STRING, country STRING, status STRING, "
+                "quantity STRING, price STRING, ts TIMESTAMP",
+            ),
+            watermark=("ts", 15),
+        )
+    },
+    steps=(
+        Step(
+            sql="SELECT window(ts, '15 seconds') AS w, CAST(product AS BIGINT) % 500 AS shelf, "
+            "sum(CAST(quantity AS INT)) AS items, max(CAST(price AS DECIMAL(12,2))) AS dearest, "
+            "count(nullif(status, 'ok')) AS troubled FROM {orders} "
+            "WHERE CAST(id AS BIGINT) % 3 > 0 GROUP BY 1, 2"
+        ),
+    ),
+    mode="append",
+    goals=GOALS,
+)
+_GROUPING_SETS = Work(
+    name="grouping-sets",
+    title="grouping sets of two keys, update",
+    set="ordinary",
+    streams={"orders": Stream(data=_MANY_KEYS)},
+    steps=(
+        Step(
+            sql="SELECT shop, country, count(*) AS n, sum(quantity) AS items, min(ts) AS first "
+            "FROM {orders} GROUP BY GROUPING SETS ((shop, country), (country), ())"
+        ),
+    ),
+    mode="update",
+    goals=GOALS,
+)
+_UNION = Work(
+    name="union-global",
+    title="union of two streams, then a global aggregate, complete",
+    set="ordinary",
+    streams={
+        "orders": Stream(data=replace(_MANY_KEYS, rows=500_000)),
+        "deliveries": Stream(data=replace(_MANY_KEYS, kind="deliveries", rows=500_000)),
+    },
+    steps=(
+        Step(
+            name="both_kinds",
+            sql="SELECT shop, price, 'order' AS what FROM {orders} "
+            "UNION ALL SELECT shop, price, 'delivery' AS what FROM {deliveries}",
+        ),
+        Step(
+            sql="SELECT count(*) AS n, sum(price) AS total, count_if(what = 'order') AS orders, "
+            "approx_count_distinct(shop) AS shops FROM both_kinds"
+        ),
+    ),
+    mode="complete",
+    goals=GOALS,
+)
+_WORDS = Work(
+    name="word-count",
+    title="words of two columns, counted, complete",
+    set="ordinary",
+    streams={"orders": Stream(data=_MANY_KEYS)},
+    steps=(
+        Step(
+            name="words",
+            sql="SELECT explode(split(concat(shop, ' ', status), ' ')) AS word FROM {orders}",
+        ),
+        Step(sql="SELECT word, count(*) AS n FROM words GROUP BY word"),
+    ),
+    mode="complete",
+    goals=GOALS,
+)
+_SLIDING_KEYS = Work(
+    name="sliding-keys",
+    title="sliding windows of 1 minute every 10 s by a string of many, append",
+    set="ordinary",
+    streams={"orders": Stream(data=_MANY_KEYS, watermark=("ts", 30))},
+    steps=(
+        Step(
+            sql="SELECT window(ts, '1 minute', '10 seconds') AS w, shop, count(*) AS n, "
+            "sum(quantity) AS items FROM {orders} GROUP BY 1, 2"
+        ),
+    ),
+    mode="append",
+    goals=GOALS,
+)
 
 
 def _computed(work: Work, spark: Goal) -> Work:
@@ -172,6 +266,11 @@ ORDINARY = (
     _COMPLETE,
     _STATELESS,
     _TWO_WINDOWS,
+    _CSV_CASTS,
+    _GROUPING_SETS,
+    _UNION,
+    _WORDS,
+    _SLIDING_KEYS,
     *(_computed(work, work.goals[SPARK]) for work in (SESSION, DEDUP, WINDOW, UPDATE)),
     _computed(LIMIT, GOALS[SPARK]),
 )

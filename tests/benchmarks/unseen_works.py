@@ -11,34 +11,6 @@ from .work import Stream, Work
 
 _ORDERS = Dataset(kind="orders", rows=1_000_000, keys=20_000)
 
-_CSV = Work(
-    name="csv-casts",
-    title="CSV files of texts, casts, tumbling window by a cast key, 300k rows",
-    set="unseen",
-    streams={
-        "orders": Stream(
-            data=replace(
-                _ORDERS,
-                rows=300_000,
-                format="csv",
-                options={"header": "true"},
-                declared="id STRING, shop STRING, product STRING, country STRING, status STRING, "
-                "quantity STRING, price STRING, ts TIMESTAMP",
-            ),
-            watermark=("ts", 15),
-        )
-    },
-    steps=(
-        Step(
-            sql="SELECT window(ts, '15 seconds') AS w, CAST(product AS BIGINT) % 500 AS shelf, "
-            "sum(CAST(quantity AS INT)) AS items, max(CAST(price AS DECIMAL(12,2))) AS dearest, "
-            "count(nullif(status, 'ok')) AS troubled FROM {orders} "
-            "WHERE CAST(id AS BIGINT) % 3 > 0 GROUP BY 1, 2"
-        ),
-    ),
-    mode="append",
-    goals=GOALS,
-)
 _WITHIN = Work(
     name="within-watermark",
     title="dropDuplicatesWithinWatermark over a computed key, then an aggregate",
@@ -58,20 +30,6 @@ _WITHIN = Work(
         ),
     ),
     mode="append",
-    goals=GOALS,
-)
-_GROUPING_SETS = Work(
-    name="grouping-sets",
-    title="grouping sets of two keys, update",
-    set="unseen",
-    streams={"orders": Stream(data=_ORDERS)},
-    steps=(
-        Step(
-            sql="SELECT shop, country, count(*) AS n, sum(quantity) AS items, min(ts) AS first "
-            "FROM {orders} GROUP BY GROUPING SETS ((shop, country), (country), ())"
-        ),
-    ),
-    mode="update",
     goals=GOALS,
 )
 _SESSION_LISTS = Work(
@@ -106,26 +64,48 @@ _DECIMALS = Work(
     mode="update",
     goals=GOALS,
 )
-_UNION = Work(
-    name="union-global",
-    title="union of two streams, then a global aggregate, complete",
+_REGEXP = Work(
+    name="regexp-minutes",
+    title="a number found in a text, minutes as texts, update",
     set="unseen",
-    streams={
-        "orders": Stream(data=replace(_ORDERS, rows=500_000)),
-        "deliveries": Stream(data=replace(_ORDERS, kind="deliveries", rows=500_000)),
-    },
+    streams={"orders": Stream(data=_ORDERS)},
     steps=(
         Step(
-            name="both_kinds",
-            sql="SELECT shop, price, 'order' AS what FROM {orders} "
-            "UNION ALL SELECT shop, price, 'delivery' AS what FROM {deliveries}",
-        ),
-        Step(
-            sql="SELECT count(*) AS n, sum(price) AS total, count_if(what = 'order') AS orders, "
-            "approx_count_distinct(shop) AS shops FROM both_kinds"
+            sql="SELECT regexp_extract(shop, '([0-9]+)', 1) AS number, "
+            "date_format(ts, 'yyyy-MM-dd HH:mm') AS minute, count(*) AS n, sum(price) AS total "
+            "FROM {orders} WHERE status IS NOT NULL GROUP BY 1, 2"
         ),
     ),
-    mode="complete",
+    mode="update",
     goals=GOALS,
 )
-UNSEEN = (_CSV, _WITHIN, _GROUPING_SETS, _SESSION_LISTS, _DECIMALS, _UNION)
+_FIRST_LAST = Work(
+    name="first-last",
+    title="first, last and greatest of each shop, update",
+    set="unseen",
+    streams={"orders": Stream(data=_ORDERS)},
+    steps=(
+        Step(
+            sql="SELECT shop, first(status) AS first, last(price) AS last, max(ts) AS latest "
+            "FROM {orders} GROUP BY shop"
+        ),
+    ),
+    mode="update",
+    goals=GOALS,
+)
+_JSON_JOIN = Work(
+    name="json-join",
+    title="JSON files left-joined with a 200k-row table, two keys, update, 300k rows",
+    set="unseen",
+    streams={"orders": Stream(data=replace(_ORDERS, rows=300_000, format="json"))},
+    tables={"products": Dataset(kind="products", rows=200_000, keys=0)},
+    steps=(
+        Step(
+            sql="SELECT o.shop, p.category, count(*) AS n, sum(o.price) AS total "
+            "FROM {orders} AS o LEFT JOIN {products} AS p ON o.product = p.product GROUP BY 1, 2"
+        ),
+    ),
+    mode="update",
+    goals=GOALS,
+)
+UNSEEN = (_WITHIN, _SESSION_LISTS, _DECIMALS, _REGEXP, _FIRST_LAST, _JSON_JOIN)
