@@ -43,7 +43,7 @@ from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.model.text.spark_sql import spark_sql
 from stateplan.runtime.arrow_types import arrow_schema, column_name
 from stateplan.runtime.engines.kernels import buffers_of
-from stateplan.runtime.kernels.buffers import RowBuffers
+from stateplan.runtime.kernels.aggregates.buffers import RowBuffers
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.plan.aggregation import row_buffers
 from stateplan.runtime.plan.carried import months, plain

@@ -37,7 +37,6 @@ from stateplan.planner.model.schemas.types import (
     DecimalType,
 )
 from stateplan.planner.model.tree import replace
-from stateplan.runtime.kernels.early_groups import encoded_where_repeated
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
 from stateplan.runtime.kernels.expressions.operations import OPERATIONS as COMPUTED
@@ -48,6 +47,7 @@ from stateplan.runtime.kernels.expressions.programs.compile import (
 from stateplan.runtime.kernels.expressions.programs.day_times import in_day_time
 from stateplan.runtime.kernels.expressions.programs.supported import OPERATIONS
 from stateplan.runtime.kernels.expressions.values.vectors import decoded, is_encoded
+from stateplan.runtime.kernels.scans.early_groups import encoded_where_repeated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

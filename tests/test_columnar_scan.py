@@ -20,14 +20,14 @@ import pytest
 import stateplan
 from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime.engines.batch import Batch
-from stateplan.runtime.kernels.dealt_rows import TO, Dealing, received
-from stateplan.runtime.kernels.early_groups import EarlyGroups
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
 from stateplan.runtime.kernels.expressions.programs.program import Program, Step
 from stateplan.runtime.kernels.expressions.values.vectors import decoded, is_encoded
-from stateplan.runtime.kernels.parquet_files import ParquetReader, ScanFile, file_batches
-from stateplan.runtime.kernels.placed_rows import PlacedRows
-from stateplan.runtime.kernels.scan import Scan, SeenTimes, scan_rows
+from stateplan.runtime.kernels.scans.dealt_rows import TO, Dealing, received
+from stateplan.runtime.kernels.scans.early_groups import EarlyGroups
+from stateplan.runtime.kernels.scans.parquet_files import ParquetReader, ScanFile, file_batches
+from stateplan.runtime.kernels.scans.placed_rows import PlacedRows
+from stateplan.runtime.kernels.scans.scan import Scan, SeenTimes, scan_rows
 from stateplan.runtime.plan.passes.read_files import MOST_TASKS
 from stateplan.runtime.sinks import ForeachBatchSink
 from stateplan.runtime.sources.parquet import ENABLED, parquet_batch, with_origins

@@ -14,8 +14,8 @@ import pytest
 
 import stateplan
 from stateplan.planner.model.schemas.ddl import parse_schema
-from stateplan.runtime.kernels import early_groups
-from stateplan.runtime.kernels.early_groups import key_codes
+from stateplan.runtime.kernels.scans import early_groups
+from stateplan.runtime.kernels.scans.early_groups import key_codes
 from stateplan.runtime.sinks import MemorySink
 from stateplan.runtime.sources import MemorySource
 

@@ -13,8 +13,8 @@ import pytest
 from stateplan.planner.model.schemas import types as t
 from stateplan.runtime.arrow_types import arrow_type
 from stateplan.runtime.kernels.errors import KernelError
+from stateplan.runtime.kernels.json.files import read_json
 from stateplan.runtime.kernels.json.support import unsupported
-from stateplan.runtime.kernels.json_files import read_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -24,7 +24,7 @@ from stateplan.runtime.engines.embedded_exactness import EMBEDDED
 from stateplan.runtime.engines.evaluating import pushed_filters
 from stateplan.runtime.failures import _causes, _conditions, innermost
 from stateplan.runtime.kernels.errors import KernelError
-from stateplan.runtime.kernels.json_files import read_json
+from stateplan.runtime.kernels.json.files import read_json
 from stateplan.runtime.plan.facts import BatchFacts, Reader
 from stateplan.runtime.plan.make import runtime_plan
 from stateplan.runtime.plan.nodes import ReadSource

@@ -10,8 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stateplan.runtime.kernels.aggregate import AggregateKernel, Mode
-from stateplan.runtime.kernels.buffers import Buffers, MergeStep, OutputColumn, RowBuffers
+from stateplan.runtime.kernels.aggregates.aggregate import AggregateKernel, Mode
+from stateplan.runtime.kernels.aggregates.buffers import (
+    Buffers,
+    MergeStep,
+    OutputColumn,
+    RowBuffers,
+)
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.kernel import Figures, Kernel
 from stateplan.runtime.kernels.reports import META, TaskReport

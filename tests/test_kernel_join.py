@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from stateplan.planner.model.expressions.core import AttributeReference, Call
 from stateplan.planner.model.schemas.types import INT
 from stateplan.runtime.engines.evaluating import evaluator
-from stateplan.runtime.kernels import pairs
-from stateplan.runtime.kernels.join import Condition, JoinKernel, JoinSide, Moment
+from stateplan.runtime.kernels.joins import pairs
+from stateplan.runtime.kernels.joins.join import Condition, JoinKernel, JoinSide, Moment
 from stateplan.runtime.kernels.kernel import Figures, Input
 from stateplan.runtime.state import RunStore, StateVersion, schema_text
 from stateplan.runtime.state.version import task_of

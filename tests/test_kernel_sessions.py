@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateplan.runtime.kernels.buffers import Buffers, MergeStep, OutputColumn
+from stateplan.runtime.kernels.aggregates.buffers import Buffers, MergeStep, OutputColumn
 from stateplan.runtime.kernels.deduplicate import DeduplicateKernel
 from stateplan.runtime.kernels.intervals import reaches
 from stateplan.runtime.kernels.kernel import Figures, Input, Kernel

@@ -51,11 +51,26 @@ WITHIN_RUNTIME = {
         *("runtime/kernels/columns", "runtime/kernels/hashes", "runtime/kernels/errors"),
     ),
     "runtime/kernels/aggregates": (
-        *("runtime/kernels/columns", "runtime/kernels/sketches", "runtime/kernels/errors"),
+        *("runtime/state", "runtime/kernels/columns", "runtime/kernels/sketches"),
+        *("runtime/kernels/errors", "runtime/kernels/grouping", "runtime/kernels/kernel"),
+    ),
+    "runtime/kernels/joins": (
+        *("runtime/state", "runtime/kernels/expressions"),
+        *("runtime/kernels/grouping", "runtime/kernels/kernel"),
+    ),
+    "runtime/kernels/scans": (
+        *("runtime/state", "runtime/kernels/hashes", "runtime/kernels/expressions"),
+        *("runtime/kernels/aggregates", "runtime/kernels/joins"),
+        *("runtime/kernels/errors", "runtime/kernels/kernel", "runtime/kernels/windows"),
     ),
     "runtime/kernels/json": (
         *("runtime/kernels/columns", "runtime/kernels/expressions/values"),
+        *("runtime/kernels/expressions/programs", "runtime/kernels/expressions/conversions"),
         *("runtime/kernels/errors", "runtime/kernels/readers/line_files"),
+    ),
+    "runtime/kernels/readers": (
+        *("runtime/kernels/expressions", "runtime/kernels/json", "runtime/kernels/scans"),
+        "runtime/kernels/errors",
     ),
     "runtime/plan": ("runtime/kernels/expressions/programs",),
     "runtime/engines": (

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateplan.runtime.kernels.aggregates.decimal_average import decimal_average
+from stateplan.runtime.kernels.aggregates.merge import OPERATIONS, merge_columns
 from stateplan.runtime.kernels.columns.ordering import codes, compare
 from stateplan.runtime.kernels.errors import KernelError
-from stateplan.runtime.kernels.merge import OPERATIONS, merge_columns
 
 FLOATS = st.sampled_from([math.nan, -math.inf, -1.5, -0.0, 0.0, 2.0, math.inf])
 POINT = pa.struct([("a", pa.int64()), ("b", pa.float64())])

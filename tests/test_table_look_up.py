@@ -17,8 +17,8 @@ import stateplan
 from stateplan.runtime.engines.batch import Batch
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
 from stateplan.runtime.kernels.expressions.programs.program import Program, Step
-from stateplan.runtime.kernels.parquet_files import ScanFile
-from stateplan.runtime.kernels.table_look_up import KeyedTable, TableLookUp, forget_tables
+from stateplan.runtime.kernels.scans.parquet_files import ScanFile
+from stateplan.runtime.kernels.scans.table_look_up import KeyedTable, TableLookUp, forget_tables
 from stateplan.runtime.sinks import ForeachBatchSink
 from stateplan.runtime.sources.parquet import ENABLED, TableFiles
 

@@ -64,7 +64,7 @@ class Finish:
     """A kernel that makes one column of all buffers, where no plain expression can.
 
     Attributes:
-        kernel: its name (`runtime/kernels/merge.py: finish_column`).
+        kernel: its name (`runtime/kernels/aggregates/merge.py: finish_column`).
         constants: what it needs besides the buffers, plain values.
     """
 
@@ -77,7 +77,7 @@ class Start:
     """A kernel that makes the only buffer of a batch's values, where no plain expression can.
 
     Attributes:
-        kernel: its name (`runtime/kernels/merge.py: start_column`).
+        kernel: its name (`runtime/kernels/aggregates/merge.py: start_column`).
         constants: what it needs besides the values, plain values.
         element: the type of the values, which come in one array per key.
     """

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.settings.conf import Conf
-from ..kernels.scan import SeenTimes
+from ..kernels.scans.scan import SeenTimes
 from ..plan.facts import Reader
 from ..sources.parquet import FileBatch
 from ..state import Place

@@ -29,8 +29,8 @@ from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.expressions.programs.compile import compile_program
 from ..kernels.json.filters import PushedFilter
 from ..kernels.readers.formats import FILE_READERS
-from ..kernels.row_order import row_by_row
-from ..kernels.table_look_up import forget_tables
+from ..kernels.scans.row_order import row_by_row
+from ..kernels.scans.table_look_up import forget_tables
 from ..kernels.task import TaskSpec
 from ..plan.facts import Reader
 from ..sources.files import FileSource

@@ -8,13 +8,13 @@ from dataclasses import replace
 from os import cpu_count
 from typing import Any
 
-from ..kernels.early_groups import EarlyGroups
 from ..kernels.kernel import Input
-from ..kernels.parquet_files import ScanFile
-from ..kernels.placed_rows import KeysOf, PlacedRows, placed
 from ..kernels.reports import TaskReport
-from ..kernels.row_order import in_chunks
-from ..kernels.scan import Chunk, Scan, SeenTimes, scan_part
+from ..kernels.scans.early_groups import EarlyGroups
+from ..kernels.scans.parquet_files import ScanFile
+from ..kernels.scans.placed_rows import KeysOf, PlacedRows, placed
+from ..kernels.scans.row_order import in_chunks
+from ..kernels.scans.scan import Chunk, Scan, SeenTimes, scan_part
 from ..kernels.task import (
     StartedTask,
     TaskSpec,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..kernels.scan import SeenTimes
+from ..kernels.scans.scan import SeenTimes
 from .context import EventTimeStats
 from .engine import EventTimes, Reading
 

@@ -7,10 +7,10 @@ from functools import singledispatch
 
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import arrow_schema, arrow_type, column_name
-from ..kernels.aggregate import AggregateKernel
-from ..kernels.buffers import Buffers, BufferStart, MergeStep, OutputColumn, RowBuffers
+from ..kernels.aggregates.aggregate import AggregateKernel
+from ..kernels.aggregates.buffers import Buffers, BufferStart, MergeStep, OutputColumn, RowBuffers
 from ..kernels.deduplicate import DeduplicateKernel
-from ..kernels.join import Condition, JoinKernel, JoinSide, Moment
+from ..kernels.joins.join import Condition, JoinKernel, JoinSide, Moment
 from ..kernels.kernel import Kernel
 from ..kernels.limit import LimitKernel
 from ..kernels.observed import ObservedRows

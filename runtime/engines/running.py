@@ -9,7 +9,7 @@ from functools import cached_property, reduce
 
 from ...physical.plan import StateStoreWriter
 from ..kernels.reports import TaskReport
-from ..kernels.scan import SeenTimes
+from ..kernels.scans.scan import SeenTimes
 from ..kernels.task import TaskSpec
 from ..plan.facts import GROUPS, RECEIVED
 from ..state import StateVersion, schema_text

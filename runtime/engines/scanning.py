@@ -10,12 +10,12 @@ import pyarrow as pa
 from ...planner.model.expressions.core import Expression, without_alias
 from ..arrow_types import arrow_type
 from ..kernels.expressions.programs.compile import compile_program
-from ..kernels.parquet_files import ParquetReader
 from ..kernels.readers.own_reader import OwnReader
-from ..kernels.row_copies import Order, RowCopies
-from ..kernels.row_lists import RowLists
-from ..kernels.scan import RowReader, Scan, ScanStep
-from ..kernels.table_look_up import KeyedTable, TableLookUp
+from ..kernels.scans.parquet_files import ParquetReader
+from ..kernels.scans.row_copies import Order, RowCopies
+from ..kernels.scans.row_lists import RowLists
+from ..kernels.scans.scan import RowReader, Scan, ScanStep
+from ..kernels.scans.table_look_up import KeyedTable, TableLookUp
 from ..plan.nodes import Columns
 from ..plan.reading_nodes import Copies, Explode, ReadFiles, ReadStep
 from ..sources.parquet import with_origins

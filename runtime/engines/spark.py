@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ...planner.model.settings.conf import Conf
 from ..frames import spark_schema_of
-from ..kernels.dealt_rows import COLUMNS, TO, Dealing
-from ..kernels.early_groups import EarlyGroups
 from ..kernels.prompt import prompt
 from ..kernels.readers.formats import FILE_READERS
 from ..kernels.reports import META
+from ..kernels.scans.dealt_rows import COLUMNS, TO, Dealing
+from ..kernels.scans.early_groups import EarlyGroups
 from ..kernels.task import TaskSpec, run_task
 from ..plan.facts import SPARK, Reader
 from .engine import Engine, EventTimes, Reading, Reports

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .buffers import Buffers, RowBuffers
+from .aggregates.buffers import Buffers, RowBuffers
 
 
 class ObservedRows:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..state import RunInfo, Writes
 from .kernel import Figures
-from .scan import SeenTimes
+from .scans.scan import SeenTimes
 
 META = "__task"
 """The last column of what a task gives whose last row is its report: null in all other rows, there

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..state.rows import concat_rows
-from .aggregate import Mode
-from .buffers import Buffers, RowBuffers
+from .aggregates.aggregate import Mode
+from .aggregates.buffers import Buffers, RowBuffers
 from .grouping import by_key, grouping_keys
 from .intervals import distinct, order_within, reaches
 from .kernel import (

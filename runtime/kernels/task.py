@@ -18,12 +18,12 @@ import pyarrow as pa
 from ..state import Place, RunStore, StateVersion, Writes
 from ..state.rows import Int32, Int64, columns_of, concat
 from ..state.version import task_of
-from .dealt_rows import received
-from .early_groups import EarlyGroups
 from .kernel import Decision, Input, Kernel
-from .placed_rows import PlacedRows, as_groups
 from .reports import META, TaskReport
-from .scan import Scan, SeenTimes, scan_rows
+from .scans.dealt_rows import received
+from .scans.early_groups import EarlyGroups
+from .scans.placed_rows import PlacedRows, as_groups
+from .scans.scan import Scan, SeenTimes, scan_rows
 from .windows import Windows, packed, parted
 
 SLICE = 65_536

@@ -19,7 +19,7 @@ from ...planner.model.errors import RuntimeFailure
 from ...planner.model.schemas.types import StructType
 from ..kernels.columns.floats import normalised
 from ..kernels.hashes.rows import places_and_hashes
-from ..kernels.join import JoinKernel
+from ..kernels.joins.join import JoinKernel
 from ..kernels.kernel import event_times
 from ..plan.carried import Carried
 from ..plan.joins import JoinedStream, joined_stream

@@ -45,7 +45,7 @@ class KernelSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class AggregateSpec(KernelSpec):
-    """Merges the buffers of each key (`kernels/aggregate.py`).
+    """Merges the buffers of each key (`kernels/aggregates/aggregate.py`).
 
     Attributes:
         keys: the grouping columns, as the kernel sees them.
@@ -159,7 +159,7 @@ class JoinSideSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class JoinSpec(KernelSpec):
-    """Joins the new rows of each side with all that are kept of the other (`kernels/join.py`).
+    """Joins each side's new rows with all that are kept of the other (`kernels/joins/join.py`).
 
     A row of the joined stream says in its first column whether it is of the right side; then come
     the keys, then the columns of either side.

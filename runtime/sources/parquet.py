@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from ...planner.model.schemas.types import DataType, StructType
 from ..arrow_types import spark_type
-from ..kernels.parquet_files import ScanFile
+from ..kernels.scans.parquet_files import ScanFile
 
 ENABLED = "spark.sql.stateplan.columnarScan.enabled"
 """Whether the tasks of stateful operators may read Parquet files by themselves."""

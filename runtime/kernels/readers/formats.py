@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from ....planner.model.schemas.types import StructType
+from ..json.files import read_json
 from ..json.filters import PushedFilter
 from ..json.support import unsupported as unsupported_json
-from ..json_files import read_json
 from . import csv_options, orc_files
 from .csv_files import read_csv
 from .line_files import WHOLE, FilePart, parts_of

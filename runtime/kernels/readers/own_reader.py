@@ -8,8 +8,8 @@ from typing import Any
 
 from ..expressions.evaluator import Evaluator
 from ..json.filters import PushedFilter
-from ..parquet_files import ScanFile
-from ..row_order import in_chunks
+from ..scans.parquet_files import ScanFile
+from ..scans.row_order import in_chunks
 from .formats import FILE_READERS, FileScan
 from .line_files import WHOLE, FilePart
 

@@ -13,10 +13,10 @@ code computes (`kernels/expressions`), an engine's scan, its exchange and the wa
 longer than all the rest of a batch. Each task reads all Parquet files and keeps its own rows, which
 does not pay with many tasks, nor where reading takes long, and without keys there is one task for
 all rows: then each part of a file is read once, and its rows, grouped where that leaves few, are
-dealt out (kernels/dealt_rows.py). A union below the kernel, such as the sides of a join, becomes
-one ReadFiles for each of its branches; joins with tables become look-ups (look_ups.py), an Expand
-(sliding windows, grouping sets) becomes copies, `explode` of a list a row for each element. Runs
-before rows are grouped. Idempotent.
+dealt out (kernels/scans/dealt_rows.py). A union below the kernel, such as the sides of a join,
+becomes one ReadFiles for each of its branches; joins with tables become look-ups (look_ups.py), an
+Expand (sliding windows, grouping sets) becomes copies, `explode` of a list a row for each element.
+Runs before rows are grouped. Idempotent.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from ...columns.ordering import list_parts
 from ...errors import KernelError, not_exact
 from ...json.errors import Uncertain
+from ...json.files import UNLIKE, BlockReader
 from ...json.lines import LineReader
-from ...json_files import UNLIKE, BlockReader
 
 _ROOT = "value"
 """The name of what is no struct, in a struct of it."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..state.rows import concat
-from .expressions.values.vectors import joined
+from ...state.rows import concat
+from ..expressions.values.vectors import joined
 from .parquet_files import CHUNK
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..state.rows import Int32, Int64, columns_of
-from ..state.version import task_of
+from ...state.rows import Int32, Int64, columns_of
+from ...state.version import task_of
+from ..expressions.values.vectors import decoded
+from ..hashes.rows import places_and_hashes
 from .early_groups import EarlyGroups, KeyCodes
-from .expressions.values.vectors import decoded
-from .hashes.rows import places_and_hashes
 
 KeysOf = Callable[[Any], list[Any] | None]
 """The keys of some rows by their positions (None: of all); None: they have no keys."""

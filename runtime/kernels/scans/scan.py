@@ -13,13 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from ..state.rows import Int64
-from ..state.version import task_of
+from ...state.rows import Int64
+from ...state.version import task_of
+from ..expressions.evaluator import Evaluator
+from ..expressions.values.vectors import decoded
+from ..hashes.rows import hashes_of, places_of
 from .early_groups import EarlyGroups, encoded_where_repeated
-from .expressions.evaluator import Evaluator
-from .expressions.values.vectors import decoded
 from .grouped_copies import GroupedCopies, Groups
-from .hashes.rows import hashes_of, places_of
 from .parquet_files import ScanFile
 from .placed_rows import (
     PlacedRows,

@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..state import NEVER, Found
-from ..state.marks import FLAGS, flags, known_matched, marks_layout, marks_on, names_of
-from ..state.rows import columns_of, equal_rows, never
-from ..state.sorting import stable_order
-from ..state.store import present
-from .grouping import by_key
-from .kernel import (
+from ...state import NEVER, Found
+from ...state.marks import FLAGS, flags, known_matched, marks_layout, marks_on, names_of
+from ...state.rows import columns_of, equal_rows, never
+from ...state.sorting import stable_order
+from ...state.store import present
+from ..grouping import by_key
+from ..kernel import (
     Input,
     Int64,
     Keys,

@@ -14,13 +14,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
-from .expressions.conversions.cast_strings import from_string
-from .expressions.programs.program import Step
-from .json.errors import BadValue, Uncertain
-from .json.filters import PushedFilter
-from .json.lines import LineReader
-from .json.times import timestamps
-from .readers.line_files import BATCH, WHOLE, FilePart, blocks
+from ..expressions.conversions.cast_strings import from_string
+from ..expressions.programs.program import Step
+from ..readers.line_files import BATCH, WHOLE, FilePart, blocks
+from .errors import BadValue, Uncertain
+from .filters import PushedFilter
+from .lines import LineReader
+from .times import timestamps
 
 _FEW = 512
 """So few lines are read one by one, not divided further."""

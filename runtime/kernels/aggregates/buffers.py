@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from ...planner.model.registry import Finish
-from ..state.rows import Int64, Mask, columns_of
-from .columns.floats import is_list
-from .columns.lists import lists_of
+from ....planner.model.registry import Finish
+from ...state.rows import Int64, Mask, columns_of
+from ..columns.floats import is_list
+from ..columns.lists import lists_of
 from .fold import fold_column
 from .merge import finish_column, merge_columns, start_column
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from .expressions.evaluator import Evaluator
-from .expressions.values.vectors import joined
+from ..expressions.evaluator import Evaluator
+from ..expressions.values.vectors import joined
 from .placed_rows import passing
 from .row_order import row_by_row
 

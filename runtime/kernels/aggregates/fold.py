@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..state.rows import Int64
-from .aggregates.lists import LIST_MERGES, fold_lists
-from .errors import sum_overflow
-from .sketches.bitmaps import fold_bytes
-from .sketches.histograms import fold_histograms
-from .sketches.hll_sketches import fold_sketches
-from .sketches.hll_unions import fold_unions
+from ...state.rows import Int64
+from ..errors import sum_overflow
+from ..sketches.bitmaps import fold_bytes
+from ..sketches.histograms import fold_histograms
+from ..sketches.hll_sketches import fold_sketches
+from ..sketches.hll_unions import fold_unions
+from .lists import LIST_MERGES, fold_lists
 
 Reduce = Callable[[npt.NDArray[Any], Int64], npt.NDArray[Any]]
 

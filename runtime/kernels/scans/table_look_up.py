@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..state.rows import Int64, columns_of
+from ...state.rows import Int64, columns_of
+from ..expressions.evaluator import Evaluator
+from ..expressions.values.vectors import is_encoded
+from ..joins.pairs import Partners
 from .early_groups import encoded_where_repeated
-from .expressions.evaluator import Evaluator
-from .expressions.values.vectors import is_encoded
-from .pairs import Partners
 from .parquet_files import ScanFile, file_batches, null_as_word
 from .placed_rows import passing
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..state.rows import columns_of
+from ...state.rows import columns_of
+from ..hashes.rows import places_of
 from .early_groups import EarlyGroups
-from .hashes.rows import places_of
 from .parquet_files import ScanFile
 from .placed_rows import PlacedRows
 from .scan import Chunk, Scan, SeenTimes, scan_part

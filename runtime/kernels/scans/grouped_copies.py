@@ -13,9 +13,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from ..expressions.evaluator import Evaluator
+from ..expressions.values.vectors import joined
 from .early_groups import EarlyGroups, key_codes
-from .expressions.evaluator import Evaluator
-from .expressions.values.vectors import joined
 from .placed_rows import passing
 from .row_copies import RowCopies
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .expressions.evaluator import Evaluator
+from ..expressions.evaluator import Evaluator
 from .placed_rows import passing
 
 

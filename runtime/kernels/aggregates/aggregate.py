@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..state.rows import columns_of, concat_rows, never
-from .buffers import Buffers, RowBuffers
-from .grouping import by_key, grouping_keys, keys_of_all_rows
-from .kernel import (
+from ...state.rows import columns_of, concat_rows, never
+from ..grouping import by_key, grouping_keys, keys_of_all_rows
+from ..kernel import (
     Figures,
     Input,
     Keys,
@@ -26,6 +25,7 @@ from .kernel import (
     event_times,
     take,
 )
+from .buffers import Buffers, RowBuffers
 
 ROWS = "__rows"
 Mode = Literal["append", "update", "complete"]

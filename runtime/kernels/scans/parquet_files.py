@@ -10,9 +10,9 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from ..state.rows import columns_of
-from .errors import failed_read
-from .expressions.values.vectors import is_encoded
+from ...state.rows import columns_of
+from ..errors import failed_read
+from ..expressions.values.vectors import is_encoded
 
 CHUNK = 1 << 18
 """Rows that are read and grouped at a time: of more of them, fewer groups a row are left."""

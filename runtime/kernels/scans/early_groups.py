@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..state.rows import Int64, columns_of
-from ..state.sorting import stable_order
-from .aggregate import AggregateKernel
-from .expressions.values.vectors import is_encoded
-from .kernel import Kernel
-from .windows import Windows
+from ...state.rows import Int64, columns_of
+from ...state.sorting import stable_order
+from ..aggregates.aggregate import AggregateKernel
+from ..expressions.values.vectors import is_encoded
+from ..kernel import Kernel
+from ..windows import Windows
 
 Codes = npt.NDArray[np.int64]
 

@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..state import Keys
-from ..state.rows import Int64, columns_of, ranges
-from ..state.store import matching_keys
-from .expressions.evaluator import Evaluator
+from ...state import Keys
+from ...state.rows import Int64, columns_of, ranges
+from ...state.store import matching_keys
+from ..expressions.evaluator import Evaluator
 
 MOST = 1 << 20
 """Pairs that are looked at together; one row's are never divided."""

@@ -12,13 +12,21 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from ...planner.model.registry import Finish
-from .aggregates.choices import merge_by, merge_extremum, merge_first, merge_last
-from .aggregates.decimal_average import decimal_average
-from .aggregates.lists import LIST_MERGES, merge_lists, start_lists
-from .aggregates.moments import merge_covariance, merge_moments
-from .aggregates.percentiles import listagg, mode, percentile, percentile_approx, percentile_disc
-from .aggregates.sums import (
+from ....planner.model.registry import Finish
+from ..columns.floats import normalised
+from ..sketches.bitmaps import bitmap, merge_bytes, padded
+from ..sketches.count_min import cells, count_min_sketch
+from ..sketches.distinct_estimate import distinct_estimate
+from ..sketches.histograms import histogram, histogram_points, merge_histograms
+from ..sketches.hll_sketches import hll_sketches, merge_sketches
+from ..sketches.hll_unions import merge_unions, union_or_empty, unions
+from ..sketches.theta_sketches import hashes, theta_sketches
+from .choices import merge_by, merge_extremum, merge_first, merge_last
+from .decimal_average import decimal_average
+from .lists import LIST_MERGES, merge_lists, start_lists
+from .moments import merge_covariance, merge_moments
+from .percentiles import listagg, mode, percentile, percentile_approx, percentile_disc
+from .sums import (
     merge_bits,
     merge_product,
     merge_sum,
@@ -26,15 +34,7 @@ from .aggregates.sums import (
     merge_try_sum,
     merge_try_sum_count,
 )
-from .aggregates.top_values import ordered_values
-from .columns.floats import normalised
-from .sketches.bitmaps import bitmap, merge_bytes, padded
-from .sketches.count_min import cells, count_min_sketch
-from .sketches.distinct_estimate import distinct_estimate
-from .sketches.histograms import histogram, histogram_points, merge_histograms
-from .sketches.hll_sketches import hll_sketches, merge_sketches
-from .sketches.hll_unions import merge_unions, union_or_empty, unions
-from .sketches.theta_sketches import hashes, theta_sketches
+from .top_values import ordered_values
 
 Columns = list[Any]
 Operation = Callable[..., Columns]

@@ -15,13 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..state import Found
-from ..state.marks import GONE, MATCHED
-from ..state.rows import columns_of
-from .join_side import Arrived, Kept, arrived, rows_by_side
-from .join_side import JoinSide as JoinSide
-from .join_side import Moment as Moment
-from .kernel import (
+from ...state import Found
+from ...state.marks import GONE, MATCHED
+from ...state.rows import columns_of
+from ..kernel import (
     Changes,
     Decision,
     Figures,
@@ -37,6 +34,9 @@ from .kernel import (
 )
 from .pairs import Condition as Condition
 from .pairs import Partners
+from .side import Arrived, Kept, arrived, rows_by_side
+from .side import JoinSide as JoinSide
+from .side import Moment as Moment
 
 _OTHER = {"left": "right", "right": "left"}
 
