@@ -76,8 +76,8 @@ def _comparable(row: Any) -> Any:
 def test_groups_and_rows_give_the_same(tmp_path: Path, mode: str) -> None:
     seen: list[bool] = []
 
-    def watched(columns: Any, count: int) -> Any:
-        coded = key_codes(columns, count)
+    def watched(columns: Any, count: int, **settings: Any) -> Any:
+        coded = key_codes(columns, count, **settings)
         seen.append(None if coded is None else coded.are_few)
         return coded
 
@@ -91,7 +91,7 @@ def test_groups_and_rows_give_the_same(tmp_path: Path, mode: str) -> None:
         seen.clear()
         assert answer(tmp_path / "keys", mode) == grouped
     assert False in seen and True not in seen
-    with mock.patch.object(early_groups, "key_codes", lambda columns, count: None):
+    with mock.patch.object(early_groups, "key_codes", lambda *_, **__: None):
         assert answer(tmp_path / "rows", mode) == grouped
     assert len(grouped[0]) > 50
 
