@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pyarrow as pa
 
-from ...planner.model.errors import InternalError, RuntimeFailure
+from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import AttributeReference, Expression
 from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType, as_nullable
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name
 from ..frames import schema_of
-from ..kernels.errors import KernelError, not_exact
+from ..kernels.errors import KernelError
 from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.expressions.programs.compile import compile_program
 from ..kernels.json.filters import PushedFilter
@@ -36,7 +36,7 @@ from ..plan.facts import Reader
 from ..sources.files import FileSource
 from ..sources.tables import FilesTable, Table
 from .embedded_calls import HELD, ArrivingRows, Calling, Giving
-from .embedded_errors import misread_column, spark_error
+from .embedded_errors import engine_failure
 from .embedded_exactness import EMBEDDED
 from .embedded_files import OwnFiles, check_files, columns_of_folders
 from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks, run_without_state
@@ -291,25 +291,13 @@ class EmbeddedEngine(Engine):
         return cast("DataFrame", self._here(frame, kind).over_parts(kind, made))
 
     def failure(self, error: BaseException) -> BaseException:
-        from .embedded_channel import is_gone
-
         failures = list(self._failures)
         self._failures.clear()
         if failures:
             return failures[0]
         if not type(error).__module__.startswith("pyspark."):
             return error  # of a user's function, whose words may be the engine's by chance
-        if is_gone(error):
-            return RuntimeFailure(
-                "STATEPLAN_EMBEDDED_STOPPED",
-                "The embedded engine of this process has stopped.",
-                hint="Start the query again in a new process: it goes on from the last commit.",
-            )
-        column = misread_column(str(error))
-        if column is not None:
-            return not_exact(f"The embedded engine does not read a file as Spark does: {column}")
-        found = spark_error(str(error))
-        return error if found is None else KernelError(found.condition, found.text)
+        return engine_failure(error)
 
     def _hand_over(self, frame: DataFrame, take: Callable[[Iterable[Any]], None]) -> None:
         """Hand rows to a function, partition by partition; the engine may compute them for it."""

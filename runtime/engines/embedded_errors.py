@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from ...planner.model.errors import RuntimeFailure
+from ..kernels.errors import KernelError, not_exact
+
 _ADVICE = 'If necessary set "spark.sql.ansi.enabled" to "false" to bypass this error.'
 
 
@@ -137,7 +140,24 @@ def spark_error(text: str) -> SparkError | None:
     return None
 
 
-def misread_column(text: str) -> str | None:
+def engine_failure(error: BaseException) -> BaseException:
+    """What an error of the engine's client means to a user; itself, if nothing is known of it."""
+    from .embedded_channel import is_gone
+
+    if is_gone(error):
+        return RuntimeFailure(
+            "STATEPLAN_EMBEDDED_STOPPED",
+            "The embedded engine of this process has stopped.",
+            hint="Start the query again in a new process: it goes on from the last commit.",
+        )
+    column = _misread_column(str(error))
+    if column is not None:
+        return not_exact(f"The embedded engine cannot read a Parquet column as declared: {column}")
+    found = spark_error(str(error))
+    return error if found is None else KernelError(found.condition, found.text)
+
+
+def _misread_column(text: str) -> str | None:
     """What the engine says of a Parquet file's column that it does not read as declared.
 
     Spark reads more of them: whole numbers of fewer bits, say, or structs of which the file has no

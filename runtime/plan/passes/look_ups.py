@@ -102,7 +102,11 @@ def looked_up(rows: Select) -> tuple[LookUp, Select, Select] | None:
 
 
 def exploded(rows: Select) -> tuple[Explode, Select, Select] | None:
-    """A select over `explode` or `posexplode` of a list, taken apart as `looked_up` does it."""
+    """A select over `explode` or `posexplode` of an array, in parts; None: it is none.
+
+    Returns:
+        The step; the select below it, which gives it its rows; what is selected of its output.
+    """
     node = rows.child
     if not isinstance(node, AsIs) or not isinstance(node.operator, GenerateExec):
         return None
