@@ -325,7 +325,7 @@ def _from_rows(named: DataFrame, functions: Sequence[BufferedFunction]) -> tuple
     batch = RowBuffers(schema, sources).make(arrays, buffers.travelling, len(order))
     keys, batches = keys[order], batches[order]
     heads = np.append(True, (keys[1:] != keys[:-1]) | (batches[1:] != batches[:-1]))
-    return keys[heads], buffers.gathered(batch, heads)
+    return keys[heads], buffers.gathered(batch, heads, of_rows=True)
 
 
 def _sql(expression: Expression) -> str:

@@ -40,7 +40,8 @@ class ObservedRows:
         schema = self._buffers.travelling
         heads = np.zeros(batch.num_rows, np.bool_)
         heads[0] = True
-        folded = self._buffers.gathered(self._rows.make(columns, schema, batch.num_rows), heads)
+        rows = self._rows.make(columns, schema, batch.num_rows)
+        folded = self._buffers.gathered(rows, heads, of_rows=True)
         with self._lock:
             before = self._state
             self._state = folded if before is None else self._buffers.merge(before, folded)

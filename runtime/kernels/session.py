@@ -149,12 +149,14 @@ class SessionKernel(OneStoreKernel):
         keys, origins = grouping_keys(rows, self.keys), _origins(rows)
         if self.made is not None:
             made = self.made.make(given, self.buffers.travelling, len(rows.hashes))
-            if self.buffers.starts:
+            if self.buffers.starts or self.buffers.rounds:
                 order, heads = _equal_sessions(keys, start.to_numpy(), end.to_numpy(), origins)
-                made = self.buffers.gathered(take(made, order), heads)
-                first = order[heads]
-                keys, origins = keys.take(first), origins[first]
-                start, end = (bound.take(pa.array(first)) for bound in (start, end))
+                if not heads.all():
+                    first = order[heads]
+                    made = take(made, order)
+                    keys, origins = keys.take(first), origins[first]
+                    start, end = (bound.take(pa.array(first)) for bound in (start, end))
+                made = self.buffers.gathered(made, heads, of_rows=True)
             given = made.columns
         values = pa.RecordBatch.from_arrays([start, end, *given], schema=self._values)
         return StateRows(keys, event_times(values.column(1)), values), origins
@@ -243,13 +245,22 @@ def _equal_sessions(keys: Keys, starts: Int64, ends: Int64, origins: Int32) -> t
     aggregation does, and which of them are the first of theirs."""
     order, new = by_key(keys)
     number = np.cumsum(new) - 1
-    within = np.lexsort((origins[order], ends[order], starts[order], number))
-    order = order[within]
-    heads = np.zeros(len(order), np.bool_)
-    heads[:1] = True
-    for values in (number[within], starts[order], ends[order], origins[order]):
-        heads[1:] |= values[1:] != values[:-1]
+    order = order[order_within(number, starts[order])]
+    heads = _changes(number, starts[order])
+    if (_changes(ends[order], origins[order]) & ~heads).any():
+        within = np.lexsort((origins[order], ends[order], starts[order], number))
+        order = order[within]
+        heads = _changes(number, starts[order], ends[order], origins[order])
     return order, heads
+
+
+def _changes(*columns: Int64 | Int32) -> Mask:
+    """Which rows are not as the rows before them in all columns; the first one is not."""
+    heads = np.zeros(len(columns[0]), np.bool_)
+    heads[:1] = True
+    for values in columns:
+        heads[1:] |= values[1:] != values[:-1]
+    return heads
 
 
 def _by_end(group: Int64, starts: Int64, ends: Int64, order: Int64, stored: int) -> Int64:

@@ -37,7 +37,6 @@ from .unsafe_writing import write_rows
 Columns = list[Any]
 _BYTES = pa.list_(pa.field("element", pa.int8()))
 _OF_COUNTS = ("percentile", "percentile_disc", "mode")
-_OF_REGRESSION = 6
 """How many buffers we keep of the slope and the intercept of a regression."""
 _REGISTERS, _BITS = 10, 6
 """How many registers of how many bits a word of approx_count_distinct has."""
@@ -145,8 +144,8 @@ def _of_object(function: BufferedFunction, own: Sequence[DataType]) -> Conversio
             return _one(lambda c: c, lambda c: objects.give_bitmap(c, empty))
         case "hll_sketches", _:
             return _one(lambda c: c, lambda c: c)
-        case "covariance", _ if len(own) == _OF_REGRESSION:
-            return _regression if len(forms.plan_buffers) > _OF_REGRESSION else None
+        case "regression", _:
+            return _regression
         case "concat" | "union", ArrayType(element_type=element):
             return _collected(function, element)
     return None

@@ -110,6 +110,24 @@ def _deliveries(shape: Shape, random: Random, number: int) -> pa.Table:
     return table.take(pa.array(places))
 
 
+def _readings(shape: Shape, random: Random, number: int) -> pa.Table:
+    """What sensors measure: doubles, of which a few are missing, and most of them in time."""
+    rows = shape.rows
+    sensors = pa.array([f"sensor-{n:05d}" for n in range(shape.keys)])
+    late = np.minimum(random.exponential(2_000_000, rows), 25_000_000).astype(np.int64)
+    times = number * _BATCH_US + random.integers(0, _BATCH_US, rows) - late
+    return pa.table(
+        {
+            "sensor": sensors.take(pa.array(_skewed(random, shape.keys, rows))),
+            "site": _choice(random, _COUNTRIES, rows),
+            "temperature": _with_nulls(pa.array(random.normal(20.0, 8.0, rows)), random, 0.02),
+            "humidity": pa.array(np.round(random.uniform(0.0, 100.0, rows), 1)),
+            "charge": pa.array(random.integers(0, 101, rows), pa.int64()),
+            "ts": _timestamps(times),
+        }
+    )
+
+
 def _shipments(shape: Shape, random: Random, number: int) -> pa.Table:
     """What is sent for orders of this batch or, for a fifth, of the one before; some twice."""
     rows = shape.rows
@@ -182,6 +200,11 @@ KINDS = {
     "changes": Kind(schema=_NUMBERS, make=_changes),
     "orders": Kind(schema=_ORDERS, make=_orders),
     "deliveries": Kind(schema=_ORDERS, make=_deliveries),
+    "readings": Kind(
+        schema="sensor STRING, site STRING, temperature DOUBLE, humidity DOUBLE, charge BIGINT, "
+        "ts TIMESTAMP",
+        make=_readings,
+    ),
     "shipments": Kind(schema="id BIGINT, carrier STRING, ts TIMESTAMP", make=_shipments),
     "products": Kind(schema="product BIGINT, category STRING, weight DOUBLE", make=_products),
 }

@@ -126,7 +126,7 @@ def _paired(
     def forms(call: Call) -> AggregateForms:
         return AggregateForms(
             buffers=_CO_MOMENTS[:size],
-            merges=(Merge("covariance", tuple(range(size))),),
+            merges=(Merge("covariance" if plan is None else "regression", tuple(range(size))),),
             partial=lambda over: _co_moments_over(call, over)[:size],
             row=lambda: _co_moments_of_row(call)[:size],
             final=final,
@@ -201,7 +201,8 @@ def _correlation(c: Columns) -> Expression:
 
 
 def _determination(c: Columns) -> Expression:
-    value = _ratio(_product(c[3], c[3]), _product(c[4], c[5]))
+    correlation = _ratio(c[3], call_of("sqrt", _product(c[4], c[5])))
+    value = _product(correlation, correlation)
     fit = when(call_of("=", c[4], double(0.0)), double(1.0), value)
     return when(conjunction((_above(c[0], 0), _differs(c[5]))), fit)
 

@@ -113,7 +113,8 @@ class AggregateKernel(OneStoreKernel):
         if self.rows is None:
             count = int(pc.sum(columns.pop()).as_py() or 0)
             values = take(columns_of(columns, self.buffers.travelling, len(keys)), order)
-            return self._timed(keys.take(order[heads]), self.buffers.gathered(values, heads)), count
+            gathered = self.buffers.gathered(values, heads, of_rows=False)
+            return self._timed(keys.take(order[heads]), gathered), count
         count = len(order)
         if not count and not width:
             # A group of all rows is there without any.
@@ -124,7 +125,7 @@ class AggregateKernel(OneStoreKernel):
             [column.take(positions) for column in columns], self.buffers.travelling, count
         )
         first = keys.take(order[heads] if count else order)
-        return self._timed(first, self.buffers.gathered(values, heads)), count
+        return self._timed(first, self.buffers.gathered(values, heads, of_rows=True)), count
 
     def _timed(self, keys: Keys, values: Any) -> StateRows:
         times = (

@@ -13,8 +13,12 @@ from ....planner.model.registry import Finish
 from ...state.rows import Int64, Mask, columns_of
 from ..columns.floats import is_list
 from ..columns.lists import lists_of
-from .fold import fold_column
+from .fold import fold_columns
 from .merge import finish_column, merge_columns, start_column
+from .moments import MOMENTS
+
+_SUMS = ("sum", "sum_wrap")
+_IN_ANY_ORDER = (*_SUMS, "min", "max", "bit_and", "bit_or", "bit_xor")
 
 
 @dataclass(frozen=True)
@@ -115,6 +119,23 @@ class Buffers:
     starts: Mapping[int, BufferStart] = field(default_factory=dict)
 
     @property
+    def rounds(self) -> bool:
+        """Whether the last digits depend on which rows become one first: doubles add up."""
+        inexact = ("product", *MOMENTS)
+        return any(step.operation in inexact or self._adds_floats(step) for step in self.merges)
+
+    def float_sums(self) -> list[int] | None:
+        """The columns that are sums of floats, added up row by row; None: others see an order."""
+        sums = [step.columns[0] for step in self.merges if self._adds_floats(step)]
+        others = [step for step in self.merges if not self._adds_floats(step)]
+        return sums if all(step.operation in _IN_ANY_ORDER for step in others) else None
+
+    def _adds_floats(self, step: MergeStep) -> bool:
+        return step.operation in _SUMS and pa.types.is_floating(
+            self.schema.field(step.columns[0]).type
+        )
+
+    @property
     def travelling(self) -> Any:
         """The Arrow schema of the columns as they come: lists of values, and buffers."""
         schema = self.schema
@@ -132,17 +153,24 @@ class Buffers:
             columns[i] = _typed(made, self.schema.field(i).type)
         return columns_of(columns, self.schema, rows.num_rows)
 
-    def gathered(self, rows: Any, heads: Mask) -> Any:
-        """The buffers of runs of rows that come; a run starts where `heads` is True."""
-        return self.started(self.collected(rows, heads))
+    def gathered(self, rows: Any, heads: Mask, *, of_rows: bool) -> Any:
+        """The buffers of runs of what comes, as a batch has them; a run starts at each of `heads`.
 
-    def collected(self, rows: Any, heads: Mask) -> Any:
-        """Runs of rows that come as one row each, which goes on like these."""
+        Args:
+            rows: buffers as they travel.
+            heads: where a run starts, which is one key's.
+            of_rows: whether they are of single rows, which one task of Spark's would take in; else
+                they are of tasks.
+        """
+        return self.started(self.collected(rows, heads, of_rows=of_rows))
+
+    def collected(self, rows: Any, heads: Mask, *, of_rows: bool) -> Any:
+        """Runs of what comes as one row each, which goes on like these; see `gathered`."""
         gathering = [
             MergeStep("concat", step.columns) if step.columns[0] in self.starts else step
             for step in self.merges
         ]
-        return _folded(rows, heads, gathering, self.travelling)
+        return _folded(rows, heads, gathering, self.travelling, of_rows=of_rows)
 
     def merge(self, earlier: Any, later: Any) -> Any:
         """Two record batches of buffers, merged row by row."""
@@ -157,7 +185,7 @@ class Buffers:
 
     def fold(self, rows: Any, heads: Mask) -> Any:
         """Merge runs of rows into one row each, in order; a run starts where `heads` is True."""
-        return _folded(rows, heads, self.merges, self.schema)
+        return _folded(rows, heads, self.merges, self.schema, of_rows=False)
 
     def finish(self, rows: Any) -> Any:
         """The buffers as they are emitted."""
@@ -172,7 +200,9 @@ class Buffers:
         return columns_of(columns, self.output, rows.num_rows)
 
 
-def _folded(rows: Any, heads: Mask, merges: Sequence[MergeStep], schema: Any) -> Any:
+def _folded(
+    rows: Any, heads: Mask, merges: Sequence[MergeStep], schema: Any, *, of_rows: bool
+) -> Any:
     if heads.all():
         return rows
     starts = np.flatnonzero(heads)
@@ -180,12 +210,8 @@ def _folded(rows: Any, heads: Mask, merges: Sequence[MergeStep], schema: Any) ->
     rounds: list[Round] | None = None
     for step in merges:
         own = [columns[i] for i in step.columns]
-        done = None
-        if len(own) == 1:
-            done = fold_column(step.operation, own[0], starts, step.constants)
-        if done is not None:
-            folded = [done]
-        else:
+        folded = fold_columns(step.operation, own, starts, step.constants, of_rows=of_rows)
+        if folded is None:
             rounds = _rounds(heads) if rounds is None else rounds
             folded = _pairwise(step, own, rounds)
         for i, column in zip(step.columns, folded, strict=True):

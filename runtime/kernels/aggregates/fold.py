@@ -20,26 +20,39 @@ from ..sketches.histograms import fold_histograms
 from ..sketches.hll_sketches import fold_sketches
 from ..sketches.hll_unions import fold_unions
 from .lists import LIST_MERGES, fold_lists
+from .moments import MOMENTS
 
 Reduce = Callable[[npt.NDArray[Any], Int64], npt.NDArray[Any]]
 
 
-def fold_column(
-    operation: str, column: Any, starts: Int64, constants: Sequence[object] = ()
-) -> Any | None:
-    """One buffer column folded, a value per key; None if this operation or type has no quick way.
+def fold_columns(
+    operation: str,
+    columns: Sequence[Any],
+    starts: Int64,
+    constants: Sequence[object] = (),
+    *,
+    of_rows: bool,
+) -> Sequence[Any] | None:
+    """The buffer columns of an operation folded, a value per key; None if there is no quick way.
 
     Args:
-        operation: a merge operation of one column.
-        column: an Arrow array.
+        operation: a merge operation.
+        columns: an Arrow array for each of its buffers.
         starts: where the rows of each key begin, ascending; the first is 0.
         constants: what the operation needs besides.
+        of_rows: whether these are the buffers of single rows.
 
     Raises:
         KernelError: a sum overflows where the session's mode does not let it.
     """
+    moments = MOMENTS.get(operation)
+    if moments is not None:
+        return (moments.of_rows if of_rows else moments.of_buffers)(list(columns), starts)
     fold = _FOLDS.get(operation)
-    return None if fold is None else fold(column, starts, *constants)
+    if fold is None or len(columns) > 1:
+        return None
+    folded = fold(columns[0], starts, *constants)
+    return None if folded is None else [folded]
 
 
 def _numbers(column: Any, fill: int | float) -> npt.NDArray[Any] | None:
@@ -98,8 +111,26 @@ def _sum_wrap(column: Any, starts: Int64) -> Any | None:
     if numbers is None:
         return None
     with np.errstate(all="ignore"):
-        total = np.add.reduceat(numbers, starts, dtype=numbers.dtype)
+        if numbers.dtype.kind == "f":
+            total = _one_by_one(numbers, starts)
+        else:
+            total = np.add.reduceat(numbers, starts, dtype=numbers.dtype)
     return _folded(total, column, starts)
+
+
+def _one_by_one(numbers: npt.NDArray[Any], starts: Int64) -> npt.NDArray[Any]:
+    """The sums of floats, each row's added to that of the rows before it, as Spark adds them."""
+    lengths = np.diff(np.append(starts, len(numbers)))
+    keys = np.repeat(np.arange(len(starts)), lengths)
+    return np.bincount(keys, numbers, len(starts)).astype(numbers.dtype, copy=False)
+
+
+def _product(column: Any, starts: Int64) -> Any | None:
+    numbers = _numbers(column, 1)
+    if numbers is None:
+        return None
+    with np.errstate(all="ignore"):
+        return _folded(np.multiply.reduceat(numbers, starts), column, starts)
 
 
 def _sum(column: Any, starts: Int64) -> Any | None:
@@ -190,6 +221,7 @@ _FOLDS: dict[str, Callable[..., Any | None]] = {
     "bytes_or": fold_bytes("or"),
     "sum": _sum,
     "sum_wrap": _sum_wrap,
+    "product": _product,
     "min": _extremum(np.minimum.reduceat, -1),
     "max": _extremum(np.maximum.reduceat, 1),
     "bit_and": _bits(np.bitwise_and.reduceat, -1),

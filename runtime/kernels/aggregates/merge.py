@@ -24,7 +24,7 @@ from ..sketches.theta_sketches import hashes, theta_sketches
 from .choices import merge_by, merge_extremum, merge_first, merge_last
 from .decimal_average import decimal_average
 from .lists import LIST_MERGES, merge_lists, start_lists
-from .moments import merge_covariance, merge_moments
+from .moments import MOMENTS
 from .percentiles import listagg, mode, percentile, percentile_approx, percentile_disc
 from .sums import (
     merge_bits,
@@ -61,8 +61,7 @@ OPERATIONS: dict[str, Operation] = {
     "histograms": merge_histograms,
     "hll_sketches": merge_sketches,
     "hll_unions": merge_unions,
-    "moments": merge_moments,
-    "covariance": merge_covariance,
+    **{name: moments.merged for name, moments in MOMENTS.items()},
 }
 
 

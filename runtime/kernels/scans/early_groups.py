@@ -68,10 +68,9 @@ class EarlyGroups:
         Raises:
             KernelError: a partial result does not fit its type.
         """
-        order = coded.order
-        values = _at(columns[self.width :], order)
+        values = _at(columns[self.width :], coded.order)
         sizes = np.ones(count, np.int64)
-        return self._folded(columns, self._buffers(values, count), sizes, coded)
+        return self._folded(columns, self.buffers(values, count), sizes, coded, of_rows=True)
 
     def merge(self, columns: Sequence[Any], count: int, coded: KeyCodes) -> list[Any]:
         """The columns of the groups of some groups, in the order of their numbers.
@@ -82,26 +81,28 @@ class EarlyGroups:
         order = coded.order
         *buffers, sizes = columns[self.width :]
         rows = columns_of(_at(buffers, order), self.kernel.buffers.travelling, count)
-        return self._folded(columns, rows, sizes.to_numpy()[order], coded)
+        sizes = sizes.to_numpy()[order]
+        return self._folded(columns, rows, sizes, coded, of_rows=False)
 
     def _folded(
-        self, columns: Sequence[Any], rows: Any, sizes: Int64, coded: KeyCodes
+        self, columns: Sequence[Any], rows: Any, sizes: Int64, coded: KeyCodes, *, of_rows: bool
     ) -> list[Any]:
         """Groups of buffers, and of how many rows they are, which lie in the order of numbers."""
         codes = coded.codes[coded.order]
         heads = np.ones(len(codes), np.bool_)
         heads[1:] = codes[1:] != codes[:-1]
-        folded = self.kernel.buffers.collected(rows, heads)
+        folded = self.kernel.buffers.collected(rows, heads, of_rows=of_rows)
         keys = _at(columns[: self.width], coded.first)
         sizes = np.add.reduceat(sizes, np.flatnonzero(heads))
         return [*keys, *folded.columns, pa.array(sizes)]
 
     def singles(self, columns: Sequence[Any], count: int) -> list[Any]:
         """Rows as groups of one row each."""
-        rows = self._buffers(columns[self.width :], count)
+        rows = self.buffers(columns[self.width :], count)
         return [*columns[: self.width], *rows.columns, pa.array(np.ones(count, np.int64))]
 
-    def _buffers(self, columns: Sequence[Any], count: int) -> Any:
+    def buffers(self, columns: Sequence[Any], count: int) -> Any:
+        """The buffers of single rows, of the columns that travel behind their keys."""
         rows, schema = self.kernel.rows, self.kernel.buffers.travelling
         assert rows is not None
         kinds = [field.type for field in rows.columns]
@@ -154,9 +155,19 @@ def key_codes(columns: Sequence[Any], count: int, *, looked: bool = True) -> Key
     dense, number = _dense(codes, space)
     if _REPEATED * number > count:
         return None
+    return _numbered(dense, number)
+
+
+def codes_of_all(columns: Sequence[Any], count: int) -> KeyCodes | None:
+    """Numbers of keys, however many times each is there; None where there may be too many."""
+    codes, space = _codes(columns, count)
+    return None if space > _MOST_CODES else _numbered(*_dense(codes, space))
+
+
+def _numbered(codes: npt.NDArray[Any], number: int) -> KeyCodes:
     first = np.empty(number, np.int64)
-    first[dense[::-1]] = np.arange(count - 1, -1, -1)  # of several the last one stays
-    return KeyCodes(dense, first)
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of several the last one stays
+    return KeyCodes(codes, first)
 
 
 def _at(columns: Sequence[Any], places: Int64) -> list[Any]:
