@@ -13,7 +13,8 @@ from ....planner.model.registry import Finish
 from ...state.rows import Int64, Mask, columns_of
 from ..columns.floats import is_list
 from ..columns.lists import lists_of
-from .fold import fold_columns
+from .fold import fold_columns, fold_numbers
+from .key_runs import CodedRuns, KeyCodes, SortedRuns
 from .merge import finish_column, merge_columns, start_column
 from .moments import MOMENTS
 
@@ -166,11 +167,41 @@ class Buffers:
 
     def collected(self, rows: Any, heads: Mask, *, of_rows: bool) -> Any:
         """Runs of what comes as one row each, which goes on like these; see `gathered`."""
-        gathering = [
+        return _folded(rows, heads, self._collecting, self.travelling, of_rows=of_rows)
+
+    def collected_by_code(self, rows: Any, keys: KeyCodes, *, of_rows: bool) -> Any:
+        """What comes in any order as one row for each key, in the order of the keys' numbers.
+
+        Args:
+            rows: buffers as they travel.
+            keys: their keys.
+            of_rows: see `gathered`.
+        """
+        number = len(keys.first)
+        runs = CodedRuns(keys.codes, number)
+        columns: list[Any] = list(rows.columns)
+        left = []
+        for step in self._collecting:
+            first, *others = step.columns
+            folded = None if others else fold_numbers(step.operation, columns[first], runs)
+            if folded is None:
+                left.append(step)
+            else:
+                columns[first] = _typed(folded, self.travelling.field(first).type)
+        if left:
+            order, codes = pa.array(keys.order), keys.codes[keys.order]
+            for i in (i for step in left for i in step.columns):
+                columns[i] = columns[i].take(order)
+            heads = np.append(True, codes[1:] != codes[:-1])
+            _fold(columns, heads, left, self.travelling, of_rows=of_rows)
+        return columns_of(columns, self.travelling, number)
+
+    @property
+    def _collecting(self) -> list[MergeStep]:
+        return [
             MergeStep("concat", step.columns) if step.columns[0] in self.starts else step
             for step in self.merges
         ]
-        return _folded(rows, heads, gathering, self.travelling, of_rows=of_rows)
 
     def merge(self, earlier: Any, later: Any) -> Any:
         """Two record batches of buffers, merged row by row."""
@@ -205,18 +236,25 @@ def _folded(
 ) -> Any:
     if heads.all():
         return rows
-    starts = np.flatnonzero(heads)
     columns = list(rows.columns)
+    _fold(columns, heads, merges, schema, of_rows=of_rows)
+    return columns_of(columns, schema, int(np.count_nonzero(heads)))
+
+
+def _fold(
+    columns: list[Any], heads: Mask, merges: Sequence[MergeStep], schema: Any, *, of_rows: bool
+) -> None:
+    """Put what some operations make of runs of rows in the place of their columns."""
+    runs = SortedRuns(np.flatnonzero(heads), len(heads))
     rounds: list[Round] | None = None
     for step in merges:
         own = [columns[i] for i in step.columns]
-        folded = fold_columns(step.operation, own, starts, step.constants, of_rows=of_rows)
+        folded = fold_columns(step.operation, own, runs, step.constants, of_rows=of_rows)
         if folded is None:
             rounds = _rounds(heads) if rounds is None else rounds
             folded = _pairwise(step, own, rounds)
         for i, column in zip(step.columns, folded, strict=True):
             columns[i] = _typed(column, schema.field(i).type)
-    return columns_of(columns, schema, len(starts))
 
 
 class Round(NamedTuple):

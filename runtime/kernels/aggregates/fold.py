@@ -13,22 +13,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ...state.rows import Int64
 from ..errors import sum_overflow
 from ..sketches.bitmaps import fold_bytes
 from ..sketches.histograms import fold_histograms
 from ..sketches.hll_sketches import fold_sketches
 from ..sketches.hll_unions import fold_unions
+from .key_runs import KeyRuns, SortedRuns, present
 from .lists import LIST_MERGES, fold_lists
 from .moments import MOMENTS
 
-Reduce = Callable[[npt.NDArray[Any], Int64], npt.NDArray[Any]]
+Fold = Callable[[Any, KeyRuns], Any | None]
 
 
 def fold_columns(
     operation: str,
     columns: Sequence[Any],
-    starts: Int64,
+    runs: SortedRuns,
     constants: Sequence[object] = (),
     *,
     of_rows: bool,
@@ -38,7 +38,7 @@ def fold_columns(
     Args:
         operation: a merge operation.
         columns: an Arrow array for each of its buffers.
-        starts: where the rows of each key begin, ascending; the first is 0.
+        runs: the rows of each key.
         constants: what the operation needs besides.
         of_rows: whether these are the buffers of single rows.
 
@@ -47,12 +47,23 @@ def fold_columns(
     """
     moments = MOMENTS.get(operation)
     if moments is not None:
-        return (moments.of_rows if of_rows else moments.of_buffers)(list(columns), starts)
-    fold = _FOLDS.get(operation)
-    if fold is None or len(columns) > 1:
+        return (moments.of_rows if of_rows else moments.of_buffers)(list(columns), runs.starts)
+    if len(columns) > 1:
         return None
-    folded = fold(columns[0], starts, *constants)
+    if operation in _OF_NUMBERS:
+        folded = fold_numbers(operation, columns[0], runs)
+    elif operation in _FOLDS:
+        folded = _FOLDS[operation](columns[0], runs.starts, *constants)
+    else:
+        return None
     return None if folded is None else [folded]
+
+
+def fold_numbers(operation: str, column: Any, runs: KeyRuns) -> Any | None:
+    """One buffer column of numbers folded, a value per key; None if the rows have to be sorted."""
+    fold = _OF_NUMBERS.get(operation)
+    with np.errstate(all="ignore"):
+        return None if fold is None else fold(column, runs)
 
 
 def _numbers(column: Any, fill: int | float) -> npt.NDArray[Any] | None:
@@ -95,123 +106,107 @@ def _decimals(unscaled: npt.NDArray[np.int64], kind: Any, missing: Any) -> Any:
     return pa.Array.from_buffers(kind, len(data), [valid, pa.py_buffer(data)])
 
 
-def _folded(numbers: npt.NDArray[Any], column: Any, starts: Int64) -> Any:
+def _folded(numbers: npt.NDArray[Any], column: Any, runs: KeyRuns) -> Any:
     """The results under the column's type, null where a key has no value at all."""
     missing = None
     if column.null_count:
-        present = column.is_valid().to_numpy(zero_copy_only=False)
-        missing = ~np.logical_or.reduceat(present, starts)
+        missing = ~present(column.is_valid().to_numpy(zero_copy_only=False), runs)
     if pa.types.is_decimal(column.type):
         return _decimals(numbers, column.type, missing)
     return pa.array(numbers, mask=missing).view(column.type)
 
 
-def _sum_wrap(column: Any, starts: Int64) -> Any | None:
-    numbers = _numbers(column, 0)
-    if numbers is None:
-        return None
-    with np.errstate(all="ignore"):
-        if numbers.dtype.kind == "f":
-            total = _one_by_one(numbers, starts)
-        else:
-            total = np.add.reduceat(numbers, starts, dtype=numbers.dtype)
-    return _folded(total, column, starts)
+def _reduced(function: np.ufunc, neutral: int) -> Fold:
+    def fold(column: Any, runs: KeyRuns) -> Any | None:
+        numbers = _numbers(column, neutral)
+        if numbers is None:
+            return None
+        return _folded(runs.reduce(function, numbers, neutral), column, runs)
+
+    return fold
 
 
-def _one_by_one(numbers: npt.NDArray[Any], starts: Int64) -> npt.NDArray[Any]:
-    """The sums of floats, each row's added to that of the rows before it, as Spark adds them."""
-    lengths = np.diff(np.append(starts, len(numbers)))
-    keys = np.repeat(np.arange(len(starts)), lengths)
-    return np.bincount(keys, numbers, len(starts)).astype(numbers.dtype, copy=False)
-
-
-def _product(column: Any, starts: Int64) -> Any | None:
-    numbers = _numbers(column, 1)
-    if numbers is None:
-        return None
-    with np.errstate(all="ignore"):
-        return _folded(np.multiply.reduceat(numbers, starts), column, starts)
-
-
-def _sum(column: Any, starts: Int64) -> Any | None:
+def _sum(column: Any, runs: KeyRuns) -> Any | None:
     numbers = _numbers(column, 0)
     if numbers is None:
         return None
     if pa.types.is_decimal(column.type):
-        return None if _may_leave(numbers, column.type) else _sum_wrap(column, starts)
-    if numbers.dtype == np.int64 and _overflows(numbers, starts):
-        raise sum_overflow(of_intervals=pa.types.is_duration(column.type))
-    return _sum_wrap(column, starts)
+        if _may_leave(numbers, column.type):
+            return None
+    elif numbers.dtype == np.int64 and _largest(numbers) * runs.longest() >= 1 << 63:
+        if not isinstance(runs, SortedRuns):
+            return None
+        if _overflows(numbers, runs):
+            raise sum_overflow(of_intervals=pa.types.is_duration(column.type))
+    return _folded(runs.reduce(np.add, numbers, 0), column, runs)
+
+
+def _largest(numbers: npt.NDArray[np.int64]) -> int:
+    return max(abs(int(numbers.min(initial=0))), abs(int(numbers.max(initial=0))))
 
 
 def _may_leave(numbers: npt.NDArray[np.int64], kind: Any) -> bool:
     """Whether sums of unscaled values may leave 64 bits or the digits of a decimal type."""
-    largest = max(abs(int(numbers.min(initial=0))), abs(int(numbers.max(initial=0))))
     limit: int = min(1 << 63, 10**kind.precision)
-    return largest * len(numbers) >= limit
+    return _largest(numbers) * len(numbers) >= limit
 
 
-def _overflows(numbers: npt.NDArray[Any], starts: Int64) -> bool:
+def _overflows(numbers: npt.NDArray[Any], runs: SortedRuns) -> bool:
     """Whether a sum of 64-bit numbers, row after row, leaves 64 bits at any row."""
-    if not len(numbers):
-        return False
-    longest = int(np.diff(np.append(starts, len(numbers))).max())
-    largest = max(abs(int(numbers.min())), abs(int(numbers.max())))
-    if largest * longest < 1 << 63:
-        return False
     # Halves of 32 bits add up without overflow over 2^31 rows.
     low, high = numbers & 0xFFFFFFFF, numbers >> 32
-    low, high = (_running(half, starts) for half in (low, high))
+    low, high = (_running(half, runs) for half in (low, high))
     high += low >> 32
     return bool(((high < -(1 << 31)) | (high >= 1 << 31)).any())
 
 
-def _running(numbers: npt.NDArray[Any], starts: Int64) -> npt.NDArray[Any]:
+def _running(numbers: npt.NDArray[Any], runs: SortedRuns) -> npt.NDArray[Any]:
     """The sums of each key's rows so far."""
     sums = np.cumsum(numbers)
-    before = np.concatenate([[0], sums])[starts]
-    lengths = np.diff(np.append(starts, len(numbers)))
-    running: npt.NDArray[Any] = sums - np.repeat(before, lengths)
+    before = np.concatenate([[0], sums])[runs.starts]
+    running: npt.NDArray[Any] = sums - np.repeat(before, runs.lengths)
     return running
 
 
-def _extremum(reduce: Reduce, sign: int) -> Callable[[Any, Int64], Any | None]:
-    def fold(column: Any, starts: Int64) -> Any | None:
+def _extremum(function: np.ufunc, sign: int) -> Fold:
+    def fold(column: Any, runs: KeyRuns) -> Any | None:
         if pa.types.is_floating(column.type):
-            return _float_extremum(column, starts, sign)
+            return _float_extremum(column, runs, sign)
         numbers = _numbers(column, 0)
         if numbers is None:
             return None
+        bounds = np.iinfo(numbers.dtype)
+        lowest = bounds.min if sign > 0 else bounds.max
         if column.null_count:
-            bounds = np.iinfo(numbers.dtype)
             numbers = np.array(numbers)
-            absent = ~column.is_valid().to_numpy(zero_copy_only=False)
-            numbers[absent] = bounds.min if sign > 0 else bounds.max
-        return _folded(reduce(numbers, starts), column, starts)
+            numbers[~column.is_valid().to_numpy(zero_copy_only=False)] = lowest
+        return _folded(runs.reduce(function, numbers, lowest), column, runs)
 
     return fold
 
 
-def _float_extremum(column: Any, starts: Int64, sign: int) -> Any | None:
+def _float_extremum(column: Any, runs: KeyRuns, sign: int) -> Any | None:
     """The greatest or least float; NaN is greater than any number."""
-    numbers = _numbers(column, -np.inf if sign > 0 else np.nan)
+    lowest = -np.inf if sign > 0 else np.nan
+    numbers = _numbers(column, lowest)
     assert numbers is not None
     zeros = numbers[numbers == 0]
     if len(zeros) and np.signbit(zeros).any() and not np.signbit(zeros).all():
         return None  # they are equal, and the first one stays
-    reduce = np.maximum.reduceat if sign > 0 else np.fmin.reduceat
-    with np.errstate(invalid="ignore"):
-        return _folded(reduce(numbers, starts), column, starts)
+    function = np.maximum if sign > 0 else np.fmin
+    return _folded(runs.reduce(function, numbers, lowest), column, runs)
 
 
-def _bits(reduce: Reduce, neutral: int) -> Callable[[Any, Int64], Any | None]:
-    def fold(column: Any, starts: Int64) -> Any | None:
-        numbers = _numbers(column, neutral)
-        return None if numbers is None else _folded(reduce(numbers, starts), column, starts)
-
-    return fold
-
-
+_OF_NUMBERS: dict[str, Fold] = {
+    "sum": _sum,
+    "sum_wrap": _reduced(np.add, 0),
+    "product": _reduced(np.multiply, 1),
+    "min": _extremum(np.minimum, -1),
+    "max": _extremum(np.maximum, 1),
+    "bit_and": _reduced(np.bitwise_and, -1),
+    "bit_or": _reduced(np.bitwise_or, 0),
+    "bit_xor": _reduced(np.bitwise_xor, 0),
+}
 _FOLDS: dict[str, Callable[..., Any | None]] = {
     **{name: fold_lists(name) for name in LIST_MERGES},
     "histograms": fold_histograms,
@@ -219,12 +214,4 @@ _FOLDS: dict[str, Callable[..., Any | None]] = {
     "hll_unions": fold_unions,
     "bytes_and": fold_bytes("and"),
     "bytes_or": fold_bytes("or"),
-    "sum": _sum,
-    "sum_wrap": _sum_wrap,
-    "product": _product,
-    "min": _extremum(np.minimum.reduceat, -1),
-    "max": _extremum(np.maximum.reduceat, 1),
-    "bit_and": _bits(np.bitwise_and.reduceat, -1),
-    "bit_or": _bits(np.bitwise_or.reduceat, 0),
-    "bit_xor": _bits(np.bitwise_xor.reduceat, 0),
 }

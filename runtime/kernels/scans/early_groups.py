@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...state.rows import Int64, columns_of
-from ...state.sorting import stable_order
 from ..aggregates.aggregate import AggregateKernel
+from ..aggregates.key_runs import CodedRuns, KeyCodes
 from ..expressions.values.vectors import is_encoded
 from ..kernel import Kernel
 from ..windows import Windows
@@ -22,6 +21,7 @@ Codes = npt.NDArray[np.int64]
 
 _LEAST = 4_096  # rows that are grouped sooner than hashed
 _SAMPLE = 1_024
+_LOOK = 16_384  # rows among which most keys are looked for
 _SHRINK = 4  # rows a group
 _REPEATED = 2  # rows a key: its hash is computed once
 _MOST_CODES = 1 << 20
@@ -68,9 +68,9 @@ class EarlyGroups:
         Raises:
             KernelError: a partial result does not fit its type.
         """
-        values = _at(columns[self.width :], coded.order)
-        sizes = np.ones(count, np.int64)
-        return self._folded(columns, self.buffers(values, count), sizes, coded, of_rows=True)
+        rows = self.buffers(columns[self.width :], count)
+        sizes = np.bincount(coded.codes, minlength=len(coded.first))
+        return self._folded(columns, rows, sizes, coded, of_rows=True)
 
     def merge(self, columns: Sequence[Any], count: int, coded: KeyCodes) -> list[Any]:
         """The columns of the groups of some groups, in the order of their numbers.
@@ -78,22 +78,18 @@ class EarlyGroups:
         Raises:
             KernelError: as `group`.
         """
-        order = coded.order
         *buffers, sizes = columns[self.width :]
-        rows = columns_of(_at(buffers, order), self.kernel.buffers.travelling, count)
-        sizes = sizes.to_numpy()[order]
+        rows = columns_of(buffers, self.kernel.buffers.travelling, count)
+        runs = CodedRuns(coded.codes, len(coded.first))
+        sizes = runs.reduce(np.add, sizes.to_numpy(), 0)
         return self._folded(columns, rows, sizes, coded, of_rows=False)
 
     def _folded(
         self, columns: Sequence[Any], rows: Any, sizes: Int64, coded: KeyCodes, *, of_rows: bool
     ) -> list[Any]:
-        """Groups of buffers, and of how many rows they are, which lie in the order of numbers."""
-        codes = coded.codes[coded.order]
-        heads = np.ones(len(codes), np.bool_)
-        heads[1:] = codes[1:] != codes[:-1]
-        folded = self.kernel.buffers.collected(rows, heads, of_rows=of_rows)
+        """Groups of buffers, and of how many rows they are."""
+        folded = self.kernel.buffers.collected_by_code(rows, coded, of_rows=of_rows)
         keys = _at(columns[: self.width], coded.first)
-        sizes = np.add.reduceat(sizes, np.flatnonzero(heads))
         return [*keys, *folded.columns, pa.array(sizes)]
 
     def singles(self, columns: Sequence[Any], count: int) -> list[Any]:
@@ -108,33 +104,6 @@ class EarlyGroups:
         kinds = [field.type for field in rows.columns]
         typed = [c if c.type == k else c.cast(k) for c, k in zip(columns, kinds, strict=True)]
         return rows.make(typed, schema, count)
-
-
-@dataclass(frozen=True)
-class KeyCodes:
-    """Numbers of rows, the same only where their keys are.
-
-    Equal floats of several forms may have several numbers.
-
-    Attributes:
-        codes: of each row, below the length of `first`; of 16 bits where that is enough.
-        first: for each number the first row that has it.
-    """
-
-    codes: npt.NDArray[Any]
-    first: Int64
-
-    @cached_property
-    def order(self) -> Int64:
-        """The positions that bring rows of one number together, as they came."""
-        if self.codes.dtype == np.uint16:
-            return np.argsort(self.codes, kind="stable")  # by radix
-        return stable_order(self.codes.astype(np.int64))
-
-    @property
-    def are_few(self) -> bool:
-        """Whether grouping the rows pays."""
-        return _SHRINK * len(self.first) <= len(self.codes) and self.codes.dtype == np.uint16
 
 
 def key_codes(columns: Sequence[Any], count: int, *, looked: bool = True) -> KeyCodes | None:
@@ -158,6 +127,11 @@ def key_codes(columns: Sequence[Any], count: int, *, looked: bool = True) -> Key
     return _numbered(dense, number)
 
 
+def are_few(keys: KeyCodes) -> bool:
+    """Whether grouping the rows of some keys pays."""
+    return _SHRINK * len(keys.first) <= len(keys.codes) and keys.codes.dtype == np.uint16
+
+
 def codes_of_all(columns: Sequence[Any], count: int) -> KeyCodes | None:
     """Numbers of keys, however many times each is there; None where there may be too many."""
     codes, space = _codes(columns, count)
@@ -165,8 +139,12 @@ def codes_of_all(columns: Sequence[Any], count: int) -> KeyCodes | None:
 
 
 def _numbered(codes: npt.NDArray[Any], number: int) -> KeyCodes:
-    first = np.empty(number, np.int64)
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # of several the last one stays
+    first = np.full(number, -1, np.int64)
+    for size in (_LOOK, len(codes)):  # most keys are there early
+        early = codes[:size]
+        first[early[::-1]] = np.arange(len(early) - 1, -1, -1)  # of several the last one stays
+        if (first >= 0).all():
+            break
     return KeyCodes(codes, first)
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..aggregates.key_runs import KeyCodes
 from ..expressions.evaluator import Evaluator
 from ..expressions.values.vectors import joined
-from .early_groups import EarlyGroups, KeyCodes, codes_of_all, key_codes
+from .early_groups import EarlyGroups, codes_of_all, key_codes
 from .placed_rows import passing
 from .row_copies import RowCopies
 

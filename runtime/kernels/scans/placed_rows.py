@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from ...state.rows import Int32, Int64, columns_of
 from ...state.version import task_of
+from ..aggregates.key_runs import KeyCodes
 from ..expressions.values.vectors import decoded
 from ..hashes.rows import places_and_hashes
-from .early_groups import EarlyGroups, KeyCodes
+from .early_groups import EarlyGroups, are_few
 
 KeysOf = Callable[[Any], list[Any] | None]
 """The keys of some rows by their positions (None: of all); None: they have no keys."""
@@ -83,7 +84,7 @@ def placed_by_codes(
 ) -> PlacedRows:
     """Rows whose keys have numbers: each key is hashed once, and few of them are grouped."""
     count = len(coded.codes)
-    if coded.are_few:
+    if are_few(coded):
         return _grouped(early.group(columns, count, coded), coded, keys, origin)
     places, hashes = _hashed(keys(pa.array(coded.first)), len(coded.first))
     rows = batch_of(columns, count)

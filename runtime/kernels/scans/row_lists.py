@@ -40,11 +40,13 @@ class RowLists:
             lengths = pc.list_value_length(lists).fill_null(0).to_numpy().astype(np.int64)
             counts = np.maximum(lengths, 1) if self.outer else lengths
             total = int(counts.sum())
-            parents = pa.array(np.repeat(np.arange(len(counts)), counts))
-            columns = [column.take(parents) for column in kept]
-            places = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+            columns = []
+            if kept:
+                parents = pa.array(np.repeat(np.arange(len(counts)), counts))
+                columns = [column.take(parents) for column in kept]
             missing = np.repeat(lengths == 0, counts) if self.outer else np.zeros(total, np.bool_)
             if self.numbered:
+                places = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
                 columns.append(pa.array(places.astype(np.int32), mask=missing))
             elements = pc.list_flatten(lists)
             if missing.any():

@@ -224,8 +224,8 @@ def _travelling(scan: Scan, batch: Any, kept: Any, keys: list[Any]) -> list[Any]
 
 
 def _with_words(program: Evaluator, batch: Any) -> Any:
-    """A chunk whose strings, where results are made of them, are encoded if that pays."""
-    read = program.program.read_by_results
+    """A chunk whose strings, where results are made of each word, are encoded if that pays."""
+    read = program.program.read_by_word
     columns = [encoded_where_repeated(c) if i in read else c for i, c in enumerate(batch.columns)]
     return pa.RecordBatch.from_arrays(columns, batch.schema.names) if columns else batch
 

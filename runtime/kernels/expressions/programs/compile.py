@@ -193,6 +193,9 @@ class _Compiler:
         parts = call.arguments[0] if name == "element_at" else None
         if isinstance(parts, Call) and parts.name == "stringsplitsql":
             return self._operation("split_part", call, (*parts.arguments, call.arguments[1]))
+        digits = call.arguments[0] if name == "length" else None
+        if isinstance(digits, Call) and digits.name == "bin":  # so the rank of a hash is found
+            return self._operation("binary_length", call, digits.arguments)
         if name in ("invoke", "static_invoke") and call.options[0] in OPERATIONS:
             given_mode: Mode = "ANSI" if call.ansi else "LEGACY"
             return self._operation(str(call.options[0]), call, call.arguments, given_mode)

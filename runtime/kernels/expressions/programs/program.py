@@ -90,13 +90,17 @@ class Program:
         return frozenset(place for place in places if isinstance(place, int))
 
     @property
-    def read_by_results(self) -> frozenset[int]:
-        """The positions of the columns of which results are made."""
-        needed = set(self.results)
+    def read_by_word(self) -> frozenset[int]:
+        """The positions of the columns that are results, or that steps of results take alone."""
+        needed, alone = set(self.results), set(self.results)
         for place in reversed(range(len(self.steps))):
-            if place in needed:
-                needed.update(self.steps[place].inputs)
-        read = (self.steps[place] for place in needed if self.steps[place].name == "column")
+            if place not in needed:
+                continue
+            inputs = [i for i in self.steps[place].inputs if self.steps[i].name != "literal"]
+            needed.update(inputs)
+            if len(inputs) == 1:
+                alone.update(inputs)
+        read = (self.steps[place] for place in alone if self.steps[place].name == "column")
         return frozenset(step.options[0] for step in read if isinstance(step.options[0], int))
 
     @property

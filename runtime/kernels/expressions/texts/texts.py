@@ -30,6 +30,15 @@ def binary_digits(step: Step, value: Any) -> Any:
     return nulled(of_bytes(digits, ends_of(shown.sum(axis=1))), value)
 
 
+def binary_length(step: Step, value: Any) -> Any:
+    """`length(bin(value))`: how many digits that are, without writing them."""
+    bits = np.asarray(numbers(value)).view(np.uint64)
+    high, low = (half.astype(np.float64) for half in (bits >> 32, bits & 0xFFFFFFFF))
+    # The exponent of a number that a double holds exactly is how many digits it has.
+    digits = np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1])
+    return nulled(pa.array(np.maximum(digits, 1).astype(np.int32)), value)
+
+
 def cased(step: Step, text: Any) -> Any:
     """`upper` and `lower`: a whole column at once, unless many letters have mappings of their own.
 
