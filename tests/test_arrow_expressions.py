@@ -30,6 +30,7 @@ from stateplan.planner.model.schemas.types import (
     DOUBLE,
     FLOAT,
     INT,
+    LONG,
     STRING,
     TIMESTAMP,
     CalendarIntervalType,
@@ -241,7 +242,12 @@ def test_conditions_on_encoded_strings(more: int) -> None:
     )
     program = compile_program([text, _call("upper", text)], [other, text], [condition])
     assert program is not None
-    assert program.read_by_results == {1}
+    assert program.read_by_word == {1}
+    pair = compile_program([_call("concat", text, _call("upper", text))], [other, text])
+    assert pair is not None and pair.read_by_word == {1}, "upper takes it alone"
+    both = AttributeReference(name="t", type_=STRING)
+    pair = compile_program([_call("concat", text, both)], [both, text])
+    assert pair is not None and pair.read_by_word == set()
     words = pa.array(["a", "bé", "A", None, "c"] * 30_000 + [f"w{i}" for i in range(more)])
     words = words.take(np.random.default_rng(more).permutation(len(words)))
     numbers = pa.array(np.arange(len(words)), pa.int32())
@@ -256,6 +262,22 @@ def test_conditions_on_encoded_strings(more: int) -> None:
     assert all(map(is_encoded, results))
     assert [decoded(column) for column in results] == expected
     assert mask == kept
+
+
+def test_binary_digits_are_counted_without_writing_them() -> None:
+    number = AttributeReference(name="n", type_=LONG)
+    digits = _call("bin", number)
+    counted = compile_program([_call("length", digits)], [number])
+    written = compile_program([digits], [number])
+    assert counted is not None and written is not None
+    powers = np.int64(1) << np.arange(63)
+    ends = np.array([0, -1, -(2**63), 2**63 - 1])
+    drawn = np.random.default_rng(4).integers(-(2**63), 2**63 - 1, 500)
+    column = pa.array([None, *np.concatenate([powers, powers - 1, powers + 1, ends, drawn])])
+    batch = pa.record_batch([column], ["n"])
+    assert len(counted.steps) == 2, "the digits are not among them"
+    (texts,), (lengths,) = Evaluator(written).evaluate(batch), Evaluator(counted).evaluate(batch)
+    assert lengths == pc.utf8_length(texts)
 
 
 def test_what_is_shared_is_computed_once() -> None:

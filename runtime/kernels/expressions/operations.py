@@ -74,7 +74,6 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "unhex": encodings.bytes_of_hexadecimal,
     "conv": encodings.in_base,
     "bin": texts.binary_digits,
-    "binary_length": texts.binary_length,
     **dict.fromkeys(("upper", "lower"), texts.cased),
     "length": texts.length,
     **dict.fromkeys(("octet_length", "bit_length"), texts.octets),

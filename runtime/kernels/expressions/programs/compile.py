@@ -194,8 +194,8 @@ class _Compiler:
         if isinstance(parts, Call) and parts.name == "stringsplitsql":
             return self._operation("split_part", call, (*parts.arguments, call.arguments[1]))
         digits = call.arguments[0] if name == "length" else None
-        if isinstance(digits, Call) and digits.name == "bin":  # so the rank of a hash is found
-            return self._operation("binary_length", call, digits.arguments)
+        if isinstance(digits, Call) and digits.name == "bin":
+            return self._length_of_digits(digits)
         if name in ("invoke", "static_invoke") and call.options[0] in OPERATIONS:
             given_mode: Mode = "ANSI" if call.ansi else "LEGACY"
             return self._operation(str(call.options[0]), call, call.arguments, given_mode)
@@ -220,6 +220,14 @@ class _Compiler:
             zone = call.time_zone or session_time_zone()
             arguments = (arguments[0], in_day_time(arguments[1], zone))
         return self._operation(name, call, arguments, mode, call.time_zone, options)
+
+    def _length_of_digits(self, digits: Call) -> int:
+        """`length(bin(number))`, by which the rank of a hash is found: no digit is written."""
+        place = self.argument(digits.arguments[0])
+        number = self.steps[place]
+        if number.kind != "bigint":
+            raise Unsupported(f"bin({digits.arguments[0].data_type.simple})")
+        return self._add(Step("length", (place,), "int", ("bigint",), raises=number.raises))
 
     def _higher_order(self, call: Call) -> int:
         """A function of values and of lambdas, each of these a program of its own."""

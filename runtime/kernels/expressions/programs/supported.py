@@ -109,7 +109,7 @@ OPERATIONS: dict[str, Operation] = {
     **dict.fromkeys(("contains", "startswith", "endswith", "instr"), Operation(_TEXT_AND_CONSTANT)),
     "hex": Operation((("bigint",), ("string",), ("binary",))),
     "conv": Operation((("string", "=int", "=int"),), raises="ANSI"),
-    **dict.fromkeys(("bin", "binary_length"), Operation((("bigint",),))),
+    "bin": Operation((("bigint",),)),
     "concat": Operation(
         (("string",), ("array",)), variadic=True, eager=True, accepts=accepting.same_kinds
     ),

@@ -30,15 +30,6 @@ def binary_digits(step: Step, value: Any) -> Any:
     return nulled(of_bytes(digits, ends_of(shown.sum(axis=1))), value)
 
 
-def binary_length(step: Step, value: Any) -> Any:
-    """`length(bin(value))`: how many digits that are, without writing them."""
-    bits = np.asarray(numbers(value)).view(np.uint64)
-    high, low = (half.astype(np.float64) for half in (bits >> 32, bits & 0xFFFFFFFF))
-    # The exponent of a number that a double holds exactly is how many digits it has.
-    digits = np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1])
-    return nulled(pa.array(np.maximum(digits, 1).astype(np.int32)), value)
-
-
 def cased(step: Step, text: Any) -> Any:
     """`upper` and `lower`: a whole column at once, unless many letters have mappings of their own.
 
@@ -138,9 +129,20 @@ def _is_ascii(text: Any) -> bool:
 
 
 def length(step: Step, text: Any) -> Any:
-    """`length`: code points of a string, bytes of a binary."""
+    """`length`: code points of a string, bytes of a binary, binary digits of a number."""
+    if step.kinds[0] == "bigint":
+        return nulled(pa.array(_binary_digits(numbers(text))), text)
     found = pc.utf8_length(text) if step.kinds[0] == "string" else pc.binary_length(text)
     return found.cast(pa.int32())
+
+
+def _binary_digits(values: Any) -> Any:
+    """How many digits `bin` shows of 64-bit numbers."""
+    bits = np.asarray(values).view(np.uint64)
+    high, low = (half.astype(np.float64) for half in (bits >> 32, bits & 0xFFFFFFFF))
+    # The exponent of a number that a double holds exactly is how many digits it has.
+    digits = np.where(high > 0, 32 + np.frexp(high)[1], np.frexp(low)[1])
+    return np.maximum(digits, 1).astype(np.int32)
 
 
 def octets(step: Step, text: Any) -> Any:
