@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import stateplan
+from stateplan.runtime.kernels.aggregates.key_runs import SortedRuns
 from stateplan.runtime.kernels.aggregates.moments import MOMENTS
 
 if TYPE_CHECKING:
@@ -117,8 +118,8 @@ def test_long_runs_are_taken_in_at_once(name: str) -> None:
     random = np.random.default_rng(1)
     columns = [pa.array(np.ones(40_000)), *(pa.array(random.random(40_000)) for _ in range(5))]
     starts = np.array([0, 4_000])  # the second run is too long for one row after the other
-    short, long = (np.array(c) for c in _taken_in(name, columns, starts))
-    for run, rows in ((short, slice(0, 4_000)), (long, slice(4_000, None))):
+    one, other = (np.array(c) for c in _taken_in(name, columns, starts))
+    for run, rows in ((one, slice(0, 4_000)), (other, slice(4_000, None))):
         x, y = (np.asarray(columns[i])[rows] for i in (1, 2))
         dx, dy = x - x.mean(), y - y.mean()
         powers = [(dx**power).sum() for power in (2, 3, 4)]
@@ -129,5 +130,5 @@ def test_long_runs_are_taken_in_at_once(name: str) -> None:
 
 def _taken_in(name: str, columns: list[Any], starts: Any) -> Any:
     width = 5 if name == "moments" else 6
-    made = MOMENTS[name].of_rows(columns[:width], starts)
+    made = MOMENTS[name].of_rows(columns[:width], SortedRuns(starts, len(columns[0])))
     return zip(*(column.to_pylist() for column in made), strict=True)

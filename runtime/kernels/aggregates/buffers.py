@@ -13,7 +13,7 @@ from ....planner.model.registry import Finish
 from ...state.rows import Int64, Mask, columns_of
 from ..columns.floats import is_list
 from ..columns.lists import lists_of
-from .fold import fold_columns, fold_numbers
+from .fold import fold_columns, fold_unsorted
 from .key_runs import CodedRuns, KeyCodes, SortedRuns
 from .merge import finish_column, merge_columns, start_column
 from .moments import MOMENTS
@@ -182,12 +182,13 @@ class Buffers:
         columns: list[Any] = list(rows.columns)
         left = []
         for step in self._collecting:
-            first, *others = step.columns
-            folded = None if others else fold_numbers(step.operation, columns[first], runs)
+            own = [columns[i] for i in step.columns]
+            folded = fold_unsorted(step.operation, own, runs, of_rows=of_rows)
             if folded is None:
                 left.append(step)
-            else:
-                columns[first] = _typed(folded, self.travelling.field(first).type)
+                continue
+            for i, column in zip(step.columns, folded, strict=True):
+                columns[i] = _typed(column, self.travelling.field(i).type)
         if left:
             order, codes = pa.array(keys.order), keys.codes[keys.order]
             for i in (i for step in left for i in step.columns):

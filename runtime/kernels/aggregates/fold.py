@@ -18,7 +18,7 @@ from ..sketches.bitmaps import fold_bytes
 from ..sketches.histograms import fold_histograms
 from ..sketches.hll_sketches import fold_sketches
 from ..sketches.hll_unions import fold_unions
-from .key_runs import KeyRuns, SortedRuns, present
+from .key_runs import CodedRuns, KeyRuns, SortedRuns, present
 from .lists import LIST_MERGES, fold_lists
 from .moments import MOMENTS
 
@@ -47,11 +47,11 @@ def fold_columns(
     """
     moments = MOMENTS.get(operation)
     if moments is not None:
-        return (moments.of_rows if of_rows else moments.of_buffers)(list(columns), runs.starts)
+        return (moments.of_rows if of_rows else moments.of_buffers)(list(columns), runs)
     if len(columns) > 1:
         return None
     if operation in _OF_NUMBERS:
-        folded = fold_numbers(operation, columns[0], runs)
+        folded = _fold_numbers(operation, columns[0], runs)
     elif operation in _FOLDS:
         folded = _FOLDS[operation](columns[0], runs.starts, *constants)
     else:
@@ -59,11 +59,22 @@ def fold_columns(
     return None if folded is None else [folded]
 
 
-def fold_numbers(operation: str, column: Any, runs: KeyRuns) -> Any | None:
+def _fold_numbers(operation: str, column: Any, runs: KeyRuns) -> Any | None:
     """One buffer column of numbers folded, a value per key; None if the rows have to be sorted."""
-    fold = _OF_NUMBERS.get(operation)
     with np.errstate(all="ignore"):
-        return None if fold is None else fold(column, runs)
+        return _OF_NUMBERS[operation](column, runs)
+
+
+def fold_unsorted(
+    operation: str, columns: Sequence[Any], runs: CodedRuns, *, of_rows: bool
+) -> Sequence[Any] | None:
+    """As `fold_columns`; None if the rows have to be sorted."""
+    if operation in MOMENTS and of_rows:
+        return MOMENTS[operation].at_once(list(columns), runs)
+    if operation not in _OF_NUMBERS:
+        return None
+    folded = _fold_numbers(operation, columns[0], runs)
+    return None if folded is None else [folded]
 
 
 def _numbers(column: Any, fill: int | float) -> npt.NDArray[Any] | None:

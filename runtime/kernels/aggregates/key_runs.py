@@ -46,8 +46,7 @@ class SortedRuns:
     def reduce(self, function: np.ufunc, numbers: Numbers, start: Any) -> Numbers:
         if function is np.add and numbers.dtype.kind == "f":
             # reduceat would add up in another order, which rounds in another way.
-            keys = np.repeat(np.arange(len(self.starts)), self.lengths)
-            return CodedRuns(keys, len(self.starts)).reduce(function, numbers, start)
+            return CodedRuns(self.codes, len(self.starts)).reduce(function, numbers, start)
         reduced: Numbers = function.reduceat(numbers, self.starts, dtype=numbers.dtype)
         return reduced
 
@@ -55,6 +54,11 @@ class SortedRuns:
     def lengths(self) -> Int64:
         """How many rows each key has."""
         return np.diff(np.append(self.starts, self.count))
+
+    @cached_property
+    def codes(self) -> Int64:
+        """The number of each row's key."""
+        return np.repeat(np.arange(len(self.starts)), self.lengths)
 
     def longest(self) -> int:
         return int(self.lengths.max(initial=0))

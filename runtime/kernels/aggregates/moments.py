@@ -9,7 +9,7 @@ taken in at once, by which the last digits may differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ...state.rows import Int64
+from .key_runs import CodedRuns, SortedRuns
 
 Columns = list[Any]
 Numbers = npt.NDArray[np.float64]
 Step = Callable[[Sequence[Numbers], Sequence[Numbers], float], Sequence[Numbers]]
 """Buffers with further ones, or values, taken in; for values, how many there are then."""
 
+Together = Callable[[Sequence[Numbers], CodedRuns, Numbers, int], Sequence[Numbers]]
+"""The buffers behind the first one, of rows' values, of how many each key has, and how many
+buffers there are."""
 Merging = Callable[[Sequence[Numbers], Sequence[Numbers]], Sequence[Numbers]]
 
 _IN_ORDER = 4_096  # rows of one key that are taken in one after the other
@@ -37,56 +41,62 @@ class MomentMerge:
     Attributes:
         values: which buffers of a row's own are its values.
         update: with a row taken in.
-        together: of runs of rows, which begin at some positions.
+        together: with all rows of keys taken in at once.
         merge: with further buffers taken in.
     """
 
     values: tuple[int, ...]
     update: Step
-    together: Callable[[Sequence[Numbers], Int64, int], Sequence[Numbers]]
+    together: Together
     merge: Merging
 
     def merged(self, earlier: Columns, later: Columns) -> Columns:
         """Pairs of buffers merged."""
         return _arrays(_merged(self.merge, _all_numbers(earlier), _all_numbers(later)))
 
-    def of_rows(self, columns: Columns, starts: Int64) -> Columns:
-        """The buffers of runs of rows, which each have their own buffers.
-
-        Args:
-            columns: the buffers of rows.
-            starts: where each run begins, ascending; the first is 0.
-        """
+    def of_rows(self, columns: Columns, runs: SortedRuns) -> Columns:
+        """The buffers of runs of rows, which each have their own buffers."""
+        at_once = self.at_once(columns, CodedRuns(runs.codes, len(runs.starts)))
+        if at_once is not None:
+            return at_once
         present = _numbers(columns[0]) != 0
         rows = [_numbers(columns[i])[present] for i in self.values]
-        lengths = np.add.reduceat(present, starts, dtype=np.int64)
-        runs = np.flatnonzero(lengths)
-        buffers = _empty(len(columns), len(starts))
-        if len(runs):
-            lengths = lengths[runs]
+        lengths = np.add.reduceat(present, runs.starts, dtype=np.int64)
+        some = np.flatnonzero(lengths)
+        buffers = _empty(len(columns), len(lengths))
+        if len(some):
+            lengths = lengths[some]
             starts = np.cumsum(lengths) - lengths
-            if _is_short(lengths):
-                state = _empty(len(columns), len(runs))
-                made = _one_by_one(self.update, rows, starts, lengths, state, 0)
-            else:
-                with np.errstate(all="ignore"):
-                    made = self.together(rows, starts, len(columns))
+            state = _empty(len(columns), len(some))
+            made = _one_by_one(self.update, rows, starts, lengths, state, 0)
             for buffer, values in zip(buffers, made, strict=True):
-                buffer[runs] = values
+                buffer[some] = values
         return _arrays(buffers)
 
-    def of_buffers(self, columns: Columns, starts: Int64) -> Columns | None:
+    def at_once(self, columns: Columns, runs: CodedRuns) -> Columns | None:
+        """The buffers of rows of some keys; None: these have few enough to take one by one."""
+        n = _numbers(columns[0])
+        counts = runs.reduce(np.add, n, 0.0)
+        if _is_short(counts):
+            return None
+        rows = [_numbers(columns[i]) for i in self.values]
+        if not n.all():
+            runs = CodedRuns(runs.codes[n != 0], runs.count)
+            rows = [values[n != 0] for values in rows]
+        with np.errstate(all="ignore"):
+            return _arrays([counts, *self.together(rows, runs, counts, len(columns))])
+
+    def of_buffers(self, columns: Columns, runs: SortedRuns) -> Columns | None:
         """Runs of buffers merged one by one; None: runs are too long for it."""
-        rows = _all_numbers(columns)
-        lengths = np.diff(np.append(starts, len(rows[0])))
+        rows, lengths = _all_numbers(columns), runs.lengths
         if not _is_short(lengths):
             return None
 
         def merge(one: Sequence[Numbers], other: Sequence[Numbers], _: float) -> Sequence[Numbers]:
             return _merged(self.merge, one, other)
 
-        first = [column[starts] for column in rows]
-        return _arrays(_one_by_one(merge, rows, starts, lengths, first, 1))
+        first = [column[runs.starts] for column in rows]
+        return _arrays(_one_by_one(merge, rows, runs.starts, lengths, first, 1))
 
 
 def _merged(merge: Merging, one: Sequence[Numbers], other: Sequence[Numbers]) -> Sequence[Numbers]:
@@ -100,7 +110,7 @@ def _merged(merge: Merging, one: Sequence[Numbers], other: Sequence[Numbers]) ->
     return [np.where(of_other, second, np.where(of_one, first, b)) for b, first, second in sides]
 
 
-def _is_short(lengths: Int64) -> bool:
+def _is_short(lengths: Int64 | Numbers) -> bool:
     return bool(lengths.max(initial=0) <= max(_IN_ORDER, int(lengths.sum()) // _SHARE))
 
 
@@ -158,11 +168,14 @@ def _share(part: Numbers, whole: Numbers) -> Numbers:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole != 0)
 
 
-def _distances(values: Numbers, starts: Int64) -> tuple[Numbers, Numbers, Numbers]:
-    """How many values runs have, their means, and how far each value is from its run's mean."""
-    lengths = np.diff(np.append(starts, len(values)))
-    means = np.add.reduceat(values, starts) / lengths
-    return lengths.astype(np.float64), means, values - np.repeat(means, lengths)
+def _distances(values: Numbers, runs: CodedRuns, counts: Numbers) -> tuple[Numbers, Numbers]:
+    """The means of keys, and how far each value is from its key's."""
+    means = _share(runs.reduce(np.add, values, 0.0), counts)
+    return means, values - means[runs.codes]
+
+
+def _sums(columns: Iterable[Numbers], runs: CodedRuns) -> list[Numbers]:
+    return [runs.reduce(np.add, column, 0.0) for column in columns]
 
 
 # ------------------------------------------------------------------- of one column: n, avg, m2, ...
@@ -184,10 +197,14 @@ def _take_in(state: Sequence[Numbers], row: Sequence[Numbers], n: float) -> Sequ
     return results
 
 
-def _moments_together(rows: Sequence[Numbers], starts: Int64, width: int) -> Sequence[Numbers]:
-    n, means, distances = _distances(rows[0], starts)
-    sums = [np.add.reduceat(distances**power, starts) for power in range(2, width)]
-    return [n, means, *sums]
+def _moments_together(
+    rows: Sequence[Numbers], runs: CodedRuns, counts: Numbers, width: int
+) -> Sequence[Numbers]:
+    means, distances = _distances(rows[0], runs, counts)
+    powers = [distances]
+    for _ in range(2, width):
+        powers.append(powers[-1] * distances)
+    return [means, *_sums(powers[1:], runs)]
 
 
 def _merge_moments(one: Sequence[Numbers], other: Sequence[Numbers]) -> Sequence[Numbers]:
@@ -223,11 +240,12 @@ def _take_in_pairs(state: Sequence[Numbers], row: Sequence[Numbers], n: float) -
     return results
 
 
-def _pairs_together(rows: Sequence[Numbers], starts: Int64, width: int) -> Sequence[Numbers]:
-    n, x_means, dx = _distances(rows[0], starts)
-    _, y_means, dy = _distances(rows[1], starts)
-    products = [dx * dy, dx * dx, dy * dy][: width - 3]
-    return [n, x_means, y_means, *(np.add.reduceat(product, starts) for product in products)]
+def _pairs_together(
+    rows: Sequence[Numbers], runs: CodedRuns, counts: Numbers, width: int
+) -> Sequence[Numbers]:
+    x_means, dx = _distances(rows[0], runs, counts)
+    y_means, dy = _distances(rows[1], runs, counts)
+    return [x_means, y_means, *_sums([dx * dy, dx * dx, dy * dy][: width - 3], runs)]
 
 
 def _merge_pairs(one: Sequence[Numbers], other: Sequence[Numbers]) -> Sequence[Numbers]:
