@@ -5,7 +5,9 @@ from __future__ import annotations
 from .join_works import JOINS
 from .main_works import MAIN
 from .ordinary_works import ORDINARY
+from .reading_works import READINGS
 from .unseen_works import UNSEEN
 from .work import Work
 
-WORKS: dict[str, Work] = {work.name: work for work in (*MAIN, *ORDINARY, *JOINS, *UNSEEN)}
+_ALL = (*MAIN, *ORDINARY, *READINGS, *JOINS, *UNSEEN)
+WORKS: dict[str, Work] = {work.name: work for work in _ALL}
