@@ -93,21 +93,7 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
                 source = "" if field.data_type == NULL else "time"
                 yield StateColumn("value", field.name, field.data_type, source)
         case StreamingSymmetricHashJoinExec():
-            yield StateColumn("key", "side", STRING, SIDE)
-            joined, first = joined_stream(operator), 0
-            for i, column in enumerate(joined.keys):
-                parts = [f"k{first + n}" for n in range(len(column.parts))]
-                kind = operator.left_keys[i].data_type
-                yield StateColumn("key", f"field{i}", kind, _source(column, parts))
-                first += len(parts)
-            for side, name in zip(joined.sides, ("left", "right"), strict=True):
-                for column, parts in side.sources:
-                    source = f"{name}{OF_PART}{_source(column, parts)}"
-                    kept = column.column
-                    yield StateColumn("value", kept.name, kept.data_type, source)
-                if name in operator.padded_sides:
-                    source = f"{name}{OF_PART}v{side.kept + 1}"
-                    yield StateColumn("value", f"{name}_matched", BOOLEAN, source)
+            yield from _joined(operator)
         case FlatMapGroupsInPandasWithStateExec():
             yield from _numbered("key", key)
             state = StructType(
@@ -129,6 +115,25 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
                 f"The operator {operator.node_name} can be planned, but not run.",
                 hint="Leave it out of the query.",
             )
+
+
+def _joined(operator: StreamingSymmetricHashJoinExec) -> Iterator[StateColumn]:
+    """The keys of a join, and what is kept of the rows of each side."""
+    yield StateColumn("key", "side", STRING, SIDE)
+    joined, first = joined_stream(operator), 0
+    for i, column in enumerate(joined.keys):
+        parts = [f"k{first + n}" for n in range(len(column.parts))]
+        kind = operator.left_keys[i].data_type
+        yield StateColumn("key", f"field{i}", kind, _source(column, parts))
+        first += len(parts)
+    for side, name in zip(joined.sides, ("left", "right"), strict=True):
+        for column, parts in side.sources:
+            source = f"{name}{OF_PART}{_source(column, parts)}"
+            kept = column.column
+            yield StateColumn("value", kept.name, kept.data_type, source)
+        if name in operator.padded_sides:
+            source = f"{name}{OF_PART}v{side.kept + 1}"
+            yield StateColumn("value", f"{name}_matched", BOOLEAN, source)
 
 
 def _variables(operator: TransformWithStateInPySparkExec) -> Iterator[StateColumn]:
