@@ -14,7 +14,7 @@ from ..planner.model.errors import Phase, RuntimeFailure, StateplanError
 from .files import FILE_SYSTEM_HINT
 from .kernels.errors import KernelError
 from .state import StateError
-from .state.version import FAILED, NOT_WRITTEN
+from .state.errors import FAILED, NOT_WRITTEN
 
 # The last line of a worker's traceback: `package.module.Error: [CONDITION] text`; where a function
 # that runs in the engine reads from another, each says its `Error: ` before.

@@ -41,13 +41,8 @@ from .sinks import Sink
 from .sources import Source
 from .sources.parquet import FileBatch
 from .sources.tables import Table
-from .state_files import (
-    check_state_files,
-    check_state_provider,
-    check_state_types,
-    stored_operators,
-    write_state_files,
-)
+from .state_checks import check_state_files, check_state_provider, check_state_types
+from .state_files import stored_operators, write_state_files
 from .task_choice import TaskChoice
 from .variable_files import check_variables
 from .watermark import POLICY, WatermarkTracker

@@ -43,7 +43,7 @@ from .rocksdb_files import (
     write_keys,
     write_values,
 )
-from .taking_over import Asked, Taken, check_query, execution_of, new_directory
+from .state_import import Asked, Taken, check_query, execution_of, new_directory
 from .unsafe_writing import write_rows
 
 if TYPE_CHECKING:

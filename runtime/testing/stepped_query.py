@@ -1,4 +1,4 @@
-"""A streaming query led step by step: rows in, batches, watermark and clock, restarts."""
+"""A streaming query driven step by step: rows in, batches, watermark and clock, restarts."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 
-class LedQuery:
-    """A query on an engine, led by hand; batches run in the caller's thread.
+class SteppedQuery:
+    """A query on an engine, driven by hand; batches run in the caller's thread.
 
     Rows of sources live in this object, the checkpoint in a directory of its own that goes with
     `close` (or at the end of a `with` block). Rows that come out have the values of scenario files:
