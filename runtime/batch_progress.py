@@ -85,44 +85,23 @@ def batch_progress(
         sources: by name, in the order of the position's offsets.
         sink: the sink's description.
     """
-    position, results = batch.position, batch.results
-    since = (times.since_ms or 0) / 1000
-
-    def row_figures(rows: int) -> dict[str, Any]:
-        return {
-            "numInputRows": rows,
-            "inputRowsPerSecond": rate(rows, since),
-            "processedRowsPerSecond": rate(rows, times.took_ms / 1000),
-        }
-
+    results = batch.results
     figures: dict[str, Any] = {
         "id": identity.id,
         "runId": identity.run_id,
         "name": identity.name,
         "timestamp": timestamp_text(times.started_ms),
-        "batchId": position.batch_id,
+        "batchId": batch.position.batch_id,
         "batchDuration": times.took_ms,
-        **row_figures(sum(batch.input_rows.values())),
+        **_row_figures(sum(batch.input_rows.values()), times),
         "durationMs": times.durations.as_dict(),
     }
     if watermarked:
         operators = batch.plan.collect(EventTimeWatermarkExec)
         seen = [results.event_times.get(operator.node_id) for operator in operators]
-        figures["eventTime"] = event_time_figures(position.watermark_ms, seen)
+        figures["eventTime"] = event_time_figures(batch.position.watermark_ms, seen)
     figures["stateOperators"] = [operator_figures(r) for r in results.operators]
-    figures["sources"] = [
-        {
-            "description": source.description,
-            "startOffset": start,
-            "endOffset": end,
-            "latestOffset": source.newest_offset(),
-            **row_figures(batch.input_rows.get(name, 0)),
-            **({"metrics": dict(own)} if (own := source.metrics(end)) else {}),
-        }
-        for (name, source), start, end in zip(
-            sources.items(), position.start, position.end, strict=True
-        )
-    ]
+    figures["sources"] = _source_figures(sources, batch, times)
     figures["sink"] = {
         "description": sink,
         "numOutputRows": -1 if batch.output_rows is None else batch.output_rows,
@@ -132,3 +111,30 @@ def batch_progress(
         for name, metrics in results.observed.items()
     }
     return StreamingQueryProgress(figures)
+
+
+def _source_figures(
+    sources: Mapping[str, Source], batch: RanBatch, times: TriggerTimes
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "description": source.description,
+            "startOffset": start,
+            "endOffset": end,
+            "latestOffset": source.newest_offset(),
+            **_row_figures(batch.input_rows.get(name, 0), times),
+            **({"metrics": dict(own)} if (own := source.metrics(end)) else {}),
+        }
+        for (name, source), start, end in zip(
+            sources.items(), batch.position.start, batch.position.end, strict=True
+        )
+    ]
+
+
+def _row_figures(rows: int, times: TriggerTimes) -> dict[str, Any]:
+    """A number of rows, and how many a second: since the trigger before, and of this one."""
+    return {
+        "numInputRows": rows,
+        "inputRowsPerSecond": rate(rows, (times.since_ms or 0) / 1000),
+        "processedRowsPerSecond": rate(rows, times.took_ms / 1000),
+    }

@@ -122,6 +122,15 @@ def _is_library(file: str) -> bool:
     )
 
 
+def cannot_run(operator: str) -> RuntimeFailure:
+    """The error for an operator, by its name in plans, that there is no way to run."""
+    return RuntimeFailure(
+        "STATEPLAN_CANNOT_RUN",
+        f"The operator {operator} can be planned, but not run.",
+        hint="Leave it out of the query.",
+    )
+
+
 def state_failure(error: StateError) -> RuntimeFailure:
     """The error for people behind one of the state store."""
     return RuntimeFailure(

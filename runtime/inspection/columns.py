@@ -23,7 +23,7 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
 )
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
-from ...planner.model.errors import RuntimeFailure, StateplanError
+from ...planner.model.errors import StateplanError
 from ...planner.model.schemas.ddl import parse_type
 from ...planner.model.schemas.types import (
     BOOLEAN,
@@ -38,6 +38,7 @@ from ...planner.model.schemas.types import (
 from ...planner.model.text.spark_sql import type_sql
 from ..arrow_types import arrow_type
 from ..engines.user_state import declared_by
+from ..failures import cannot_run
 from ..plan.aggregation import partial_of
 from ..plan.carried import Carried, carrier
 from ..plan.joins import joined_stream
@@ -110,11 +111,7 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
             yield from (StateColumn("key", f.name, f.data_type, "") for f in key)
             yield from _numbered("value", value)
         case _:
-            raise RuntimeFailure(
-                "STATEPLAN_CANNOT_RUN",
-                f"The operator {operator.node_name} can be planned, but not run.",
-                hint="Leave it out of the query.",
-            )
+            raise cannot_run(operator.node_name)
 
 
 def _joined(operator: StreamingSymmetricHashJoinExec) -> Iterator[StateColumn]:
