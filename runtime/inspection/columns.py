@@ -2,7 +2,7 @@
 
 `state/<operator>/_metadata/columns` says what each stored column is, under the names of Spark's
 state schema. Where our buffers differ from Spark's (lists instead of serialised objects, one
-column of registers instead of fifty numbers) the types are those of ours.
+column of registers instead of fifty numbers) the types are our own.
 """
 
 from __future__ import annotations

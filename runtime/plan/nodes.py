@@ -9,7 +9,7 @@ Columns are known by their ids: names are for reading, and mean nothing.
     Exchange                           rows to the tasks of their keys, or to one task
     Union                              rows of several inputs as one stream
     Aggregate                          the engine's own grouping
-    Kernel                             one stateful operator of ours, over one input or several
+    Kernel                             one of our stateful operators, over one input or several
     ObserveEventTime, ObserveMetrics, ObserveBuffers, CountRows   figures of the rows that pass
                                        (observing_nodes.py)
     CallPython                         the user's Python functions, called in this process

@@ -1,4 +1,4 @@
-"""Kafka's topics as a sink: Spark's columns and options, through librdkafka, without a JVM."""
+"""Kafka topics as a sink: Spark's columns and options, through librdkafka, without a JVM."""
 
 from __future__ import annotations
 

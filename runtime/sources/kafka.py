@@ -1,4 +1,4 @@
-"""Kafka's topics as a stream: Spark's options, offsets and rows, through librdkafka."""
+"""Kafka topics as a stream: Spark's options, offsets and rows, through librdkafka."""
 
 from __future__ import annotations
 

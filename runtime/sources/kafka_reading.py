@@ -1,7 +1,7 @@
-"""How tasks read records of Kafka's.
+"""How tasks read Kafka records.
 
-What travels to tasks, as `Read` says, takes nothing from a module of ours when it is called: each
-function here makes one that it can be called with there.
+What travels to tasks, as `Read` says, uses nothing of this package when it is called: each function
+here makes one that can be called there.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ WEEKDAYS = {name[:size]: i for i, name in enumerate(_DAYS) for size in (2, 3, le
 
 
 def truncation_unit(given: Arguments) -> bool:
-    """Whether something is truncated to a unit that there is; else Spark gives null unseen."""
+    """Whether a time is truncated to a known unit: for others Spark always gives null."""
     units = DATE_UNITS if given.kinds[0] == "date" else DATE_UNITS | CLOCK_UNITS
     unit = given.values[1] if given.kinds[0] == "date" else given.values[0]
     return isinstance(unit, str) and unit.upper() in units
