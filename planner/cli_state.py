@@ -12,7 +12,7 @@ from .cli_options import settings
 from .model.errors import DescriptionError
 
 if TYPE_CHECKING:
-    from ..runtime.native.taking_over import Asked, Taken
+    from ..runtime.native.state_import import Asked, Taken
 
 SHOWN_ROWS = 20
 
@@ -145,7 +145,7 @@ def import_(checkpoint: str, to: str, allow: tuple[str, ...], **asked: Any) -> N
     `stateplan run` goes on with it where the query was stopped. Reads HDFS-backed state without
     Java; for that of the RocksDB provider it starts Spark.
     """
-    from ..runtime.native.taking_over import import_state
+    from ..runtime.native.state_import import import_state
 
     _print_taken(import_state(checkpoint, to, _asked(**asked), allow=allow), to)
 
@@ -154,7 +154,7 @@ def import_(checkpoint: str, to: str, allow: tuple[str, ...], **asked: Any) -> N
 @_converting
 def export(checkpoint: str, to: str, allow: tuple[str, ...], **asked: Any) -> None:
     """Make a checkpoint that Structured Streaming goes on with from CHECKPOINT. Needs no Java."""
-    from ..runtime.native.giving_back import export_state
+    from ..runtime.native.state_export import export_state
 
     _print_taken(export_state(checkpoint, to, _asked(**asked), allow), to)
 

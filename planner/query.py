@@ -274,7 +274,7 @@ class Query:
         from ..runtime.given import check_names, sink_of, source_of
         from ..runtime.sinks import ForeachSink
         from ..runtime.sources.tables import Table
-        from ..runtime.streaming import start
+        from ..runtime.streaming import StartRequest, start
         from ..runtime.triggers import DEFAULT, parse_trigger
 
         if sum(one is not None for one in (sink, foreach_batch, foreach)) > 1:
@@ -293,9 +293,8 @@ class Query:
         if foreach is not None:
             sink = ForeachSink(foreach)
         taken = next((one for one in (sink, foreach_batch) if one is not None), described)
-        return start(
-            session,
-            self.execution,
+        request = StartRequest(
+            execution=self.execution,
             sources={
                 **self._runtime_sources(given),
                 **{n: one for n, one in given.items() if not isinstance(one, Table)},
@@ -310,9 +309,9 @@ class Query:
             name=called,
             listeners=listeners,
             tasks=tasks,
-            background=background,
             allow=allow,
         )
+        return start(session, request, background=background)
 
     def _path(self, path: str | None) -> str | None:
         """A path of the description, made relative to its file."""

@@ -31,78 +31,110 @@ class RunIdentity:
     name: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class RanBatch:
+    """A batch that ran.
+
+    Attributes:
+        position: its offsets and watermark.
+        plan: its executed plan.
+        results: what the plan's operators reported.
+        input_rows: the rows of each source, by name.
+        output_rows: the rows that the sink took; None: it does not count.
+    """
+
+    position: Position
+    plan: SparkPlan
+    results: BatchResults
+    input_rows: Mapping[str, int]
+    output_rows: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TriggerTimes:
+    """When a trigger ran, in milliseconds.
+
+    Attributes:
+        started_ms, took_ms: its begin, since 1970, and its length.
+        since_ms: since the begin of the trigger before; None: this is the first.
+        durations: of the trigger's parts.
+    """
+
+    started_ms: int
+    took_ms: int
+    since_ms: int | None
+    durations: Durations
+
+
 def batch_progress(
     identity: RunIdentity,
-    position: Position,
-    plan: SparkPlan,
-    results: BatchResults,
+    batch: RanBatch,
+    times: TriggerTimes,
     *,
     watermarked: bool,
     sources: Mapping[str, Source],
-    input_rows: Mapping[str, int],
     sink: str,
-    output_rows: int | None,
-    started_ms: int,
-    took_ms: int,
-    since_ms: int | None,
-    durations: Durations,
 ) -> StreamingQueryProgress:
     """A batch's progress, under Spark's names and in Spark's order.
 
     Args:
         identity: who ran it.
-        position: the batch: its offsets and watermark.
-        plan: its executed plan.
-        results: what the plan's operators reported.
+        batch: what ran.
+        times: of its trigger.
         watermarked: whether the query has a watermark.
         sources: by name, in the order of the position's offsets.
-        input_rows: the rows of each source.
         sink: the sink's description.
-        output_rows: the rows that it took; None: it does not count.
-        started_ms, took_ms: the trigger's begin, and its length.
-        since_ms: since the begin of the trigger before; None: this is the first.
-        durations: of the trigger's parts.
     """
-    total = sum(input_rows.values())
-    since = (since_ms or 0) / 1000
+    results = batch.results
     figures: dict[str, Any] = {
         "id": identity.id,
         "runId": identity.run_id,
         "name": identity.name,
-        "timestamp": timestamp_text(started_ms),
-        "batchId": position.batch_id,
-        "batchDuration": took_ms,
-        "numInputRows": total,
-        "inputRowsPerSecond": rate(total, since),
-        "processedRowsPerSecond": rate(total, took_ms / 1000),
-        "durationMs": durations.as_dict(),
+        "timestamp": timestamp_text(times.started_ms),
+        "batchId": batch.position.batch_id,
+        "batchDuration": times.took_ms,
+        **_row_figures(sum(batch.input_rows.values()), times),
+        "durationMs": times.durations.as_dict(),
     }
     if watermarked:
-        operators = plan.collect(EventTimeWatermarkExec)
+        operators = batch.plan.collect(EventTimeWatermarkExec)
         seen = [results.event_times.get(operator.node_id) for operator in operators]
-        figures["eventTime"] = event_time_figures(position.watermark_ms, seen)
+        figures["eventTime"] = event_time_figures(batch.position.watermark_ms, seen)
     figures["stateOperators"] = [operator_figures(r) for r in results.operators]
-    figures["sources"] = [
-        {
-            "description": source.description,
-            "startOffset": start,
-            "endOffset": end,
-            "latestOffset": source.newest_offset(),
-            "numInputRows": input_rows.get(name, 0),
-            "inputRowsPerSecond": rate(input_rows.get(name, 0), since),
-            "processedRowsPerSecond": rate(input_rows.get(name, 0), took_ms / 1000),
-            **({"metrics": dict(own)} if (own := source.metrics(end)) else {}),
-        }
-        for (name, source), start, end in zip(
-            sources.items(), position.start, position.end, strict=True
-        )
-    ]
+    figures["sources"] = _source_figures(sources, batch, times)
     figures["sink"] = {
         "description": sink,
-        "numOutputRows": -1 if output_rows is None else output_rows,
+        "numOutputRows": -1 if batch.output_rows is None else batch.output_rows,
     }
     figures["observedMetrics"] = {
         name: {metric: json_value(value) for metric, value in metrics.items()}
         for name, metrics in results.observed.items()
     }
     return StreamingQueryProgress(figures)
+
+
+def _source_figures(
+    sources: Mapping[str, Source], batch: RanBatch, times: TriggerTimes
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "description": source.description,
+            "startOffset": start,
+            "endOffset": end,
+            "latestOffset": source.newest_offset(),
+            **_row_figures(batch.input_rows.get(name, 0), times),
+            **({"metrics": dict(own)} if (own := source.metrics(end)) else {}),
+        }
+        for (name, source), start, end in zip(
+            sources.items(), batch.position.start, batch.position.end, strict=True
+        )
+    ]
+
+
+def _row_figures(rows: int, times: TriggerTimes) -> dict[str, Any]:
+    """A number of rows, and how many a second: since the trigger before, and of this one."""
+    return {
+        "numInputRows": rows,
+        "inputRowsPerSecond": rate(rows, (times.since_ms or 0) / 1000),
+        "processedRowsPerSecond": rate(rows, times.took_ms / 1000),
+    }

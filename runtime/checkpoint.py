@@ -318,3 +318,12 @@ def _offset(text: str, path: Location) -> Offset | None:
         return json.loads(text)  # type: ignore[no-any-return]
     except ValueError:
         raise corrupt(path, f"'{text[:80]}' is no JSON") from None
+
+
+def other_query(message: str) -> RuntimeFailure:
+    """The error for a checkpoint that says of its sources what does not fit the query's."""
+    return RuntimeFailure(
+        "STATEPLAN_CHECKPOINT_OTHER_QUERY",
+        message,
+        hint="Give the query the checkpoint it started with, or a new directory.",
+    )

@@ -152,7 +152,7 @@ class DeltaLog:
         return self._versions[number]
 
     def forget(self, before: int) -> None:
-        """Let go of versions that nobody asks for again."""
+        """Forget versions that are not asked for again."""
         self._versions = {n: one for n, one in self._versions.items() if n >= before}
 
     def snapshot(self, number: int) -> list[AddedFile]:

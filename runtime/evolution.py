@@ -62,7 +62,7 @@ def check_restart(
 ) -> None:
     """Compare a query with the one that a checkpoint holds, then keep it there.
 
-    A checkpoint of an earlier version of ours holds none: nothing is compared.
+    A checkpoint of an earlier stateplan holds none: nothing is compared.
 
     Args:
         checkpoint: the checkpoint.

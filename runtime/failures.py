@@ -14,7 +14,7 @@ from ..planner.model.errors import Phase, RuntimeFailure, StateplanError
 from .files import FILE_SYSTEM_HINT
 from .kernels.errors import KernelError
 from .state import StateError
-from .state.version import FAILED, NOT_WRITTEN
+from .state.errors import FAILED, NOT_WRITTEN
 
 # The last line of a worker's traceback: `package.module.Error: [CONDITION] text`; where a function
 # that runs in the engine reads from another, each says its `Error: ` before.
@@ -119,6 +119,15 @@ def _is_library(file: str) -> bool:
         file.startswith(("<", *_LIBRARIES))
         or any(part in ("site-packages", "stateplan", "pyspark") for part in parts[:-1])
         or any(part.endswith(".zip") for part in parts)
+    )
+
+
+def cannot_run(operator: str) -> RuntimeFailure:
+    """The error for an operator, by its name in plans, that there is no way to run."""
+    return RuntimeFailure(
+        "STATEPLAN_CANNOT_RUN",
+        f"The operator {operator} can be planned, but not run.",
+        hint="Leave it out of the query.",
     )
 
 

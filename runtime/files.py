@@ -8,7 +8,6 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ..planner.model.errors import RuntimeFailure
@@ -60,19 +59,18 @@ def file_uri(path: Path | str) -> str:
     )
 
 
-def location_of(place: Place, what: str, system: Any = None) -> Location:
+def location_of(place: Place, what: str) -> Location:
     """Where a path or URI leads, on any file system.
 
     Args:
         place: as the user wrote it.
         what: names the thing in the error: `the checkpoint`.
-        system: a `pyarrow.fs.FileSystem` or `FileSystemHandler` to use instead of the URI's.
 
     Raises:
         RuntimeFailure: no file system is known for the URI.
     """
     try:
-        return located(place, system)
+        return located(place)
     except ValueError as problem:
         raise RuntimeFailure(
             "STATEPLAN_FILE_SYSTEM_NOT_SUPPORTED",

@@ -138,7 +138,7 @@ def source_of(name: str, given: object, known: Known, zone: str) -> Source | Tab
 
 
 def _instance(given: Any) -> Any:
-    """A DataSource of PySpark's, given itself or by its class."""
+    """A PySpark DataSource, given itself or by its class."""
     return (
         data_source(given, Options({}, "the data source"), None)
         if isinstance(given, type)

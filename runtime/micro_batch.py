@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 from ..physical.basic import EventTimeWatermarkExec, StreamingRelationExec
@@ -20,7 +20,7 @@ from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.settings.conf import NO_DATA_BATCHES, Conf
 from ..planner.model.settings.pinned import PROVIDER
 from .batch_inputs import BatchInputs
-from .batch_progress import RunIdentity, batch_progress
+from .batch_progress import RanBatch, RunIdentity, TriggerTimes, batch_progress
 from .batch_time import with_batch_time
 from .checkpoint import (
     STATE_PROVIDER,
@@ -41,13 +41,8 @@ from .sinks import Sink
 from .sources import Source
 from .sources.parquet import FileBatch
 from .sources.tables import Table
-from .state_files import (
-    check_state_files,
-    check_state_provider,
-    check_state_types,
-    stored_operators,
-    write_state_files,
-)
+from .state_checks import check_state_files, check_state_provider, check_state_types
+from .state_files import stored_operators, write_state_files
 from .task_choice import TaskChoice
 from .variable_files import check_variables
 from .watermark import POLICY, WatermarkTracker
@@ -55,8 +50,6 @@ from .watermark import POLICY, WatermarkTracker
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-BatchRun = tuple[SparkPlan, BatchResults, dict[str, int], int | None]
-"""What ran, its figures, the rows of each source, and those that came out, if the sink knows."""
 ATTEMPTS = 4
 """How often a batch is tried whose tasks run again behind others that have read their rows."""
 
@@ -74,10 +67,11 @@ class PlannedQuery(Protocol):
 Prepare = Callable[[SparkPlan, BatchContext], PreparedBatch]
 
 
+@dataclass(kw_only=True, eq=False)
 class MicroBatchExecution:
     """The batches of one run of a query, one at a time, in the caller's thread.
 
-    Args:
+    Attributes:
         engine: what runs the batches, on the query's own session, already configured.
         identity: for progress.
         planned: the query's plan.
@@ -86,57 +80,43 @@ class MicroBatchExecution:
         places: the names of the plan's streams, one per place; by default each source once.
         tables, readers: static tables, and how the engine reads the files of all, by name.
         sink, checkpoint: where the rows go, and what is known of those before.
-        position: where the query goes on.
+        position: the batch that runs, or runs next.
         conf: the query's settings, pinned ones included.
         tasks: how many tasks run each stateful operator; the rule by which each batch has its own.
         watermarks: the ids of the analyzed query's watermark operators.
         unlimited, now_ms: whether batches take all there is (trigger `once`), and the clock.
+        message, data_available: what the query does now, and whether it has rows to do it with.
     """
 
-    def __init__(
-        self,
-        *,
-        engine: Engine,
-        identity: RunIdentity,
-        planned: PlannedQuery,
-        prepare: Prepare,
-        sources: Mapping[str, Source],
-        tables: Mapping[str, Table],
-        readers: Mapping[str, Reader],
-        sink: Sink,
-        checkpoint: Checkpoint,
-        position: Position,
-        conf: Conf,
-        tasks: TaskChoice,
-        watermarks: Iterable[str] = (),
-        unlimited: bool = False,
-        places: Sequence[str] | None = None,
-        now_ms: Callable[[], int] = clock_ms,
-    ) -> None:
-        self.engine = engine
-        self.identity = identity
-        self.position = position
-        self.sources = dict(sources)
-        self.message = "Initializing sources"
-        self.data_available = False
-        self._planned = planned
-        self._prepare = prepare
-        self._inputs = BatchInputs(engine, self.sources, tables)
-        self._scanned = ScannedFiles(engine, readers, tables)
-        self._readers = dict(readers)
-        self._sink = sink
-        self._checkpoint = checkpoint
-        self._conf = conf
-        self._tasks = tasks
-        self._unlimited = unlimited
-        self._places = tuple(sources) if places is None else tuple(places)
-        self._now_ms = now_ms
-        self._tracker = WatermarkTracker(conf[POLICY], watermarks)
-        self._tracker.restore(position.watermark_ms)
-        self._last_plan: SparkPlan | None = None
-        self._explained_plan: SparkPlan | None = None
-        self._state_bytes: int | None = None
-        self._last_trigger_ms: int | None = None
+    engine: Engine
+    identity: RunIdentity
+    planned: PlannedQuery
+    prepare: Prepare
+    sources: Mapping[str, Source]
+    tables: Mapping[str, Table]
+    readers: Mapping[str, Reader]
+    sink: Sink
+    checkpoint: Checkpoint
+    position: Position
+    conf: Conf
+    tasks: TaskChoice
+    watermarks: Sequence[str] = ()
+    unlimited: bool = False
+    places: Sequence[str] = ()
+    now_ms: Callable[[], int] = clock_ms
+    message: str = field(default="Initializing sources", init=False)
+    data_available: bool = field(default=False, init=False)
+    _last_plan: SparkPlan | None = field(default=None, init=False)
+    _explained_plan: SparkPlan | None = field(default=None, init=False)
+    _state_bytes: int | None = field(default=None, init=False)
+    _last_trigger_ms: int | None = field(default=None, init=False)
+    _in_sink: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self._inputs = BatchInputs(self.engine, self.sources, self.tables)
+        self._scanned = ScannedFiles(self.engine, self.readers, self.tables)
+        self._tracker = WatermarkTracker(self.conf[POLICY], self.watermarks)
+        self._tracker.restore(self.position.watermark_ms)
 
     def run_trigger(self) -> StreamingQueryProgress | None:
         """Run a batch if there is one to run; its figures, or None if there was nothing to do.
@@ -144,7 +124,7 @@ class MicroBatchExecution:
         Raises:
             StateplanError: the batch failed; it is not committed.
         """
-        started = self._now_ms()
+        started = self.now_ms()
         durations = Durations()
         with durations.measure("triggerExecution"):
             if not self.position.constructed and not self._constructed(durations):
@@ -158,32 +138,30 @@ class MicroBatchExecution:
                 if position.has_new_data
                 else "No new data but cleaning up state"
             )
-            plan, results, input_rows, output_rows = self._run(position, durations)
-        since = None if self._last_trigger_ms is None else started - self._last_trigger_ms
+            batch = self._run(position, durations)
+        times = TriggerTimes(
+            started_ms=started,
+            took_ms=self.now_ms() - started,
+            since_ms=None if self._last_trigger_ms is None else started - self._last_trigger_ms,
+            durations=durations,
+        )
         self._last_trigger_ms = started
         self.message = "Waiting for next trigger"
         return batch_progress(
             self.identity,
-            position,
-            plan,
-            results,
+            batch,
+            times,
             watermarked=self._tracker.watches,
             sources=self.sources,
-            input_rows=input_rows,
-            sink=self._sink.description,
-            output_rows=output_rows,
-            started_ms=started,
-            took_ms=self._now_ms() - started,
-            since_ms=since,
-            durations=durations,
+            sink=self.sink.description,
         )
 
     def explained(self, *, extended: bool = False) -> str:
         """The plan of the batch that runs or ran last, as Spark's StreamingExplainCommand."""
         if self._explained_plan is None:
             return "No physical plan. Waiting for data."
-        assert isinstance(self._planned, IncrementalExecution)
-        phases = self._planned.with_executed_plan(self._explained_plan)
+        assert isinstance(self.planned, IncrementalExecution)
+        phases = self.planned.with_executed_plan(self._explained_plan)
         return explain(phases, "extended" if extended else "simple")
 
     def advance_watermark(self, watermark_ms: int) -> None:
@@ -196,7 +174,7 @@ class MicroBatchExecution:
 
     def _constructed(self, durations: Durations) -> bool:
         # Files that it reads may go from under a superseded run.
-        with self._checkpoint.naming_the_newer_run():
+        with self.checkpoint.naming_the_newer_run():
             return self._construct(self.position, durations)
 
     def _construct(self, position: Position, durations: Durations) -> bool:
@@ -205,21 +183,21 @@ class MicroBatchExecution:
         for source, start in zip(self.sources.values(), position.start, strict=True):
             self.message = f"Getting offsets from {source.description}"
             with durations.measure("latestOffset"):
-                ends.append(source.latest_offset(start, unlimited=self._unlimited))
-        constructed = position.constructed_with(tuple(ends), self._now_ms())
+                ends.append(source.latest_offset(start, unlimited=self.unlimited))
+        constructed = position.constructed_with(tuple(ends), self.now_ms())
         self.data_available = constructed.has_new_data
         if not constructed.has_new_data and not self._wants_another_batch(position.watermark_ms):
             return False
         self.message = "Writing offsets to log"
         with durations.measure("walCommit"):
-            metadata = batch_metadata(constructed, pinned_settings(self._conf))
-            offsets = by_place(constructed.end, self._places)
+            metadata = batch_metadata(constructed, pinned_settings(self.conf))
+            offsets = by_place(constructed.end, self.places or tuple(self.sources))
             seq = OffsetSeq(metadata=metadata, offsets=offsets)
-            self._checkpoint.add_offsets(position.batch_id, seq)
+            self.checkpoint.add_offsets(position.batch_id, seq)
             for source, start in zip(self.sources.values(), position.start, strict=True):
                 if start is not None:
                     source.commit(start)
-            self._checkpoint.purge(position.batch_id, batches_to_retain(self._conf))
+            self.checkpoint.purge(position.batch_id, batches_to_retain(self.conf))
         self.position = constructed
         return True
 
@@ -227,64 +205,62 @@ class MicroBatchExecution:
         # As in Spark the first trigger after a restart has no last plan: it never asks.
         return (
             self._last_plan is not None
-            and self._conf.flag(NO_DATA_BATCHES)
-            and self._planned.should_run_another_batch(watermark_ms, self._last_plan)
+            and self.conf.flag(NO_DATA_BATCHES)
+            and self.planned.should_run_another_batch(watermark_ms, self._last_plan)
         )
 
     # ----------------------------------------------------------------------------- running a batch
 
-    def _run(self, position: Position, durations: Durations) -> BatchRun:
-        in_sink = [False]
+    def _run(self, position: Position, durations: Durations) -> RanBatch:
+        self._in_sink = False
         try:
             for _ in range(ATTEMPTS - 1):
                 with contextlib.suppress(RanAgain):
-                    return self._run_scanning(position, durations, in_sink)
-            return self._run_scanning(position, durations, in_sink)
+                    return self._run_scanning(position, durations)
+            return self._run_scanning(position, durations)
         except (Exception, SystemExit) as error:  # also what a user's function exits by
-            in_function = in_sink[0] and self._sink.calls_function
-            cause = self._checkpoint.superseded(error) or self.engine.failure(error)
+            in_function = self._in_sink and self.sink.calls_function
+            cause = self.checkpoint.superseded(error) or self.engine.failure(error)
             failure = batch_failure(cause, position.batch_id, in_function=in_function)
             if failure is error:
                 raise
             raise failure from error
 
-    def _run_scanning(
-        self, position: Position, durations: Durations, in_sink: list[bool]
-    ) -> BatchRun:
+    def _run_scanning(self, position: Position, durations: Durations) -> RanBatch:
         """Run a batch, once more by the engine's readers where ours do not know what these read."""
         try:
-            return self._run_batch(position, durations, in_sink)
+            return self._run_batch(position, durations)
         except Exception as error:
             if not self._scanned.give_up(error):
                 raise
-        return self._run_batch(position, durations, in_sink)
+        return self._run_batch(position, durations)
 
-    def _run_batch(self, position: Position, durations: Durations, in_sink: list[bool]) -> BatchRun:
+    def _run_batch(self, position: Position, durations: Durations) -> RanBatch:
         with durations.measure("getBatch"):
             known = self._inputs.known_rows(position)
             frames = self._inputs.frames(position)
             files = self._scanned.of(self._inputs.ranges(position))
         with durations.measure("queryPlanning"):
-            plan = self._planned.for_batch(
+            plan = self.planned.for_batch(
                 position.batch_id, position.late_ms, position.watermark_ms
             )
             if self._last_plan is None:
                 self._check_state(position, plan)
             timed = with_batch_time(plan, position.timestamp_ms)
             self._explained_plan = timed
-            self._checkpoint.check_claim()
-            batch = self._prepare(timed, self._context(position, frames, plan, known, files))
+            self.checkpoint.check_claim()
+            batch = self.prepare(timed, self._context(position, frames, plan, known, files))
         try:
             with durations.measure("addBatch"):
                 frame = batch.dataframe  # an engine may run kernels for it
-                in_sink[0] = True
-                output_rows = self._sink.write(frame, position.batch_id)
-                in_sink[0] = False
+                self._in_sink = True
+                output_rows = self.sink.write(frame, position.batch_id)
+                self._in_sink = False
                 results = batch.results()
-                self._checkpoint.check_claim()
-                self._sink.publish()
+                self.checkpoint.check_claim()
+                self.sink.publish()
             with durations.measure("commitOffsets"):
-                self._checkpoint.check_claim()
+                self.checkpoint.check_claim()
                 batch.commit_state()
         except BaseException:
             batch.abort()
@@ -293,12 +269,18 @@ class MicroBatchExecution:
         with durations.measure("commitOffsets"):
             attempt = batch.state_attempt
             commit = CommitMetadata(nextBatchWatermarkMs=watermark, stateAttempt=attempt)
-            self._checkpoint.add_commit(position.batch_id, commit)
+            self.checkpoint.add_commit(position.batch_id, commit)
         self._last_plan = plan
         self._state_bytes = sum(operator.memory_used_bytes for operator in results.operators)
         self.position = position.next(commit)
         batch.clean_up()
-        return plan, results, self._counts(plan, results, known), output_rows
+        return RanBatch(
+            position=position,
+            plan=plan,
+            results=results,
+            input_rows=self._counts(plan, results, known),
+            output_rows=output_rows,
+        )
 
     def _context(
         self,
@@ -311,31 +293,31 @@ class MicroBatchExecution:
         return BatchContext(
             engine=self.engine,
             sources=frames,
-            state_location=self._checkpoint.state_directory,
+            state_location=self.checkpoint.state_directory,
             batch_id=position.batch_id,
-            conf=self._conf,
-            tasks=self._tasks.tasks(plan, self._inputs.sizes(position), self._state_bytes),
+            conf=self.conf,
+            tasks=self.tasks.tasks(plan, self._inputs.sizes(position), self._state_bytes),
             attempt=str(uuid.uuid4()),
             source_rows=known,
             files=files,
-            readers=self._readers,
-            cores=self._tasks.most,
+            readers=self.readers,
+            cores=self.tasks.most,
             state_attempt=position.state_attempt,
-            one_action=self._sink.one_action,
-            in_arrow=self._sink.in_arrow,
+            one_action=self.sink.one_action,
+            in_arrow=self.sink.in_arrow,
         )
 
     def _check_state(self, position: Position, plan: SparkPlan) -> None:
         """At the first batch of a run: the checkpoint's state must be this query's."""
         check_state_types(plan)
-        directory = self._checkpoint.state_directory
+        directory = self.checkpoint.state_directory
         stored = stored_operators(directory)
         if stored:
-            check_state_provider(self._conf.settings.get(PROVIDER, STATE_PROVIDER), plan)
+            check_state_provider(self.conf.settings.get(PROVIDER, STATE_PROVIDER), plan)
         if position.batch_id > 0 or stored:
             check_state_files(directory, plan, complete=position.batch_id > 0)
         write_state_files(directory, plan)
-        check_variables(directory, plan, self._conf)
+        check_variables(directory, plan, self.conf)
 
     def _counts(
         self, plan: SparkPlan, results: BatchResults, known: Mapping[str, int]
@@ -347,6 +329,6 @@ class MicroBatchExecution:
 
     def close(self) -> None:
         """Let sources and sink go."""
-        for stop in (*(source.stop for source in self.sources.values()), self._sink.stop):
+        for stop in (*(source.stop for source in self.sources.values()), self.sink.stop):
             with contextlib.suppress(Exception):
                 stop()

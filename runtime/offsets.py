@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..planner.model.errors import RuntimeFailure
 from ..planner.model.settings.conf import Conf
-from .checkpoint import Checkpoint, CommitMetadata, Offset, OffsetMetadata, restored_conf
+from .checkpoint import (
+    Checkpoint,
+    CommitMetadata,
+    Offset,
+    OffsetMetadata,
+    other_query,
+    restored_conf,
+)
 from .files import corrupt
 
 Offsets = tuple[Offset | None, ...]  # one per source, in the order of the plan's streams
@@ -137,9 +143,7 @@ def batch_metadata(position: Position, pinned: dict[str, str]) -> OffsetMetadata
 
 def _check_sources(offsets: Offsets, sources: Sequence[str]) -> None:
     if len(offsets) != len(sources):
-        raise RuntimeFailure(
-            "STATEPLAN_CHECKPOINT_OTHER_QUERY",
+        raise other_query(
             f"There are [{len(offsets)}] sources in the checkpoint offsets and now there are "
-            f"[{len(sources)}] sources requested by the query. Cannot continue.",
-            hint="Give the query the checkpoint it started with, or a new directory.",
+            f"[{len(sources)}] sources requested by the query. Cannot continue."
         )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _POLLING_SECONDS = 0.01  # spark.sql.streaming.pollingDelay
-_LOOK_SECONDS = 0.5  # between looks at whether whoever waits is still there
+_LOOK_SECONDS = 0.5  # between checks that the waiting client is still connected
 _KEPT_PROGRESS = 100  # spark.sql.streaming.numRecentProgressUpdates
 
 
@@ -140,7 +140,8 @@ class StreamingQuery:
         """Run or wait until there is nothing left to do: data as of now, and no-data batches.
 
         Args:
-            waiting: asked now and then whether it is still wanted; else this returns early.
+            waiting: asked every half second whether the caller still waits; if not, this
+                returns early.
 
         Raises:
             StateplanError: the query failed.

@@ -33,7 +33,7 @@ from .progress import StreamingQueryProgress
 from .sinks import Sink
 from .sources import FileSource, Source
 from .sources.tables import FilesTable, Table
-from .streaming import StreamingQuery, start
+from .streaming import StartRequest, StreamingQuery, start
 from .triggers import MANUAL
 
 if TYPE_CHECKING:
@@ -167,9 +167,8 @@ class ScenarioRun:
                 tables[name] = FilesTable(str(path), "json", schema, {"mode": "FAILFAST"})
             else:
                 sources[name] = self._source(name, path, schema)
-        self._query = start(
-            self._spark,
-            execution,
+        request = StartRequest(
+            execution=execution,
             sources=sources,
             tables=tables,
             sink=self._caught,
@@ -178,6 +177,7 @@ class ScenarioRun:
             listeners=[self._caught.listen],
             tasks=self._tasks,
         )
+        self._query = start(self._spark, request)
 
     def _source(self, name: str, path: Path, schema: StructType) -> Source:
         options = {"maxFilesPerTrigger": "1", "mode": "FAILFAST"}

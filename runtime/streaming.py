@@ -7,17 +7,16 @@ import tempfile
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ..physical.plan import SparkPlan, StateStoreWriter
+from ..physical.plan import StateStoreWriter
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.plans.logical import EventTimeWatermark
 from ..planner.model.plans.query_plan import LogicalPlan
 from ..planner.model.plans.relations import StreamingRelation
-from ..planner.model.settings.conf import Conf
 from .batch_progress import RunIdentity
 from .batch_time import with_batch_time
 from .checkpoint import Checkpoint
@@ -27,8 +26,8 @@ from .engines.opening import engine_on
 from .evolution import check_restart
 from .files import failing, location_of
 from .listeners import Listeners
-from .micro_batch import MicroBatchExecution, Prepare
-from .offsets import recover
+from .micro_batch import MicroBatchExecution
+from .offsets import Position, recover
 from .operator_names import OperatorNames
 from .plan.facts import Reader
 from .progress import Listener, clock_ms
@@ -45,33 +44,14 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryListener
 
 _IDLE_INTERVAL = "spark.sql.streaming.noDataProgressEventInterval"
-__all__ = ["StreamingQuery", "run_to_completion", "start", "stream_names"]
+__all__ = ["StartRequest", "StreamingQuery", "run_to_completion", "start", "stream_names"]
 
 
-def start(
-    on: SparkSession | Engine,
-    execution: IncrementalExecution,
-    *,
-    sources: Mapping[str, Source],
-    sink: Sink,
-    trigger: Trigger = DEFAULT,
-    checkpoint: str | Path | None = None,
-    name: str | None = None,
-    tables: Mapping[str, Table] | None = None,
-    listeners: Sequence[Listener | StreamingQueryListener] = (),
-    tasks: int | None = None,
-    background: bool = True,
-    allow: Collection[str] = (),
-    prepare: Prepare | None = None,
-    file_system: Any = None,
-    now_ms: Callable[[], int] | None = None,
-    before_first_batch: Callable[[StreamingQuery], object] | None = None,
-) -> StreamingQuery:
-    """Start a query, or go on from its checkpoint.
+@dataclass(frozen=True, kw_only=True)
+class StartRequest:
+    """What a query is started with.
 
-    Args:
-        on: the user's session, whose settings and views are neither used nor changed; or an
-            engine, which ends with the query.
+    Attributes:
         execution: the query: its logical plan, catalog, output mode and settings.
         sources: by the names that the query uses.
         sink: where the rows go.
@@ -84,46 +64,48 @@ def start(
             StreamingQueryListener.
         tasks: how many tasks run each stateful operator; by default one for a small batch,
             else as many as there are cores, but no more than stores.
-        background: run in a thread of its own; else a trigger that ends runs before this returns.
         allow: verdicts on a change of the query that it goes on with all the same: `differs` where
             state means something else, `refused` where Spark would refuse.
-        prepare: for tests: another way to make batches of plans.
-        file_system: the `pyarrow.fs.FileSystem`, or handler of one's own, that the checkpoint is
-            on; it travels to the executors, so it must pickle.
-        now_ms: for tests: another clock, in milliseconds since 1970.
+        now_ms: the clock, in milliseconds since 1970; tests set another.
+    """
+
+    execution: IncrementalExecution
+    sources: Mapping[str, Source]
+    sink: Sink
+    trigger: Trigger = DEFAULT
+    checkpoint: str | Path | None = None
+    name: str | None = None
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    listeners: Sequence[Listener | StreamingQueryListener] = ()
+    tasks: int | None = None
+    allow: Collection[str] = ()
+    now_ms: Callable[[], int] = clock_ms
+
+
+def start(
+    on: SparkSession | Engine,
+    request: StartRequest,
+    *,
+    background: bool = True,
+    before_first_batch: Callable[[StreamingQuery], object] | None = None,
+) -> StreamingQuery:
+    """Start a query, or go on from its checkpoint.
+
+    Args:
+        on: the user's session, whose settings and views are neither used nor changed; or an
+            engine, which ends with the query.
+        request: the query, what it reads and writes, and how it runs.
+        background: run in a thread of its own; else a trigger that ends runs before this returns.
         before_first_batch: gets the query before it runs.
 
     Raises:
         StateplanError: the query cannot start: it is refused, or its checkpoint, a source or the
             sink is unusable.
     """
-    temporary = None
-    if checkpoint is None:
-        temporary = checkpoint = tempfile.mkdtemp(prefix="stateplan-")
-    try:
-        query = _prepare(
-            on,
-            execution,
-            sources=sources,
-            sink=sink,
-            trigger=trigger,
-            root=location_of(checkpoint, "the checkpoint", file_system),
-            name=name,
-            tables=tables or {},
-            listeners=listeners,
-            tasks=tasks,
-            allow=allow,
-            prepare=prepare,
-            temporary=temporary,
-            now_ms=now_ms or clock_ms,
-        )
-    except BaseException:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-        raise
+    query = _prepared(on, request)
     if before_first_batch is not None:
         before_first_batch(query)
-    if trigger.kind == "manual":
+    if request.trigger.kind == "manual":
         return query
     if background:
         query.run_in_background()
@@ -132,15 +114,13 @@ def start(
     return query
 
 
-def run_to_completion(
-    on: SparkSession | Engine, execution: IncrementalExecution, **settings: Any
-) -> StreamingQuery:
+def run_to_completion(on: SparkSession | Engine, request: StartRequest) -> StreamingQuery:
     """`start` in the caller's thread, with a trigger that ends; returns the ended query.
 
     Raises:
         StateplanError: the query failed.
     """
-    query = start(on, execution, background=False, **settings)
+    query = start(on, request, background=False)
     query.await_termination()
     return query
 
@@ -166,96 +146,115 @@ def _refuse_metadata(plan: LogicalPlan) -> None:
             )
 
 
-def _prepare(
-    on: SparkSession | Engine,
-    execution: IncrementalExecution,
-    *,
-    sources: Mapping[str, Source],
-    sink: Sink,
-    trigger: Trigger,
-    root: Location,
-    name: str | None,
-    tables: Mapping[str, Table],
-    listeners: Sequence[Listener | StreamingQueryListener],
-    tasks: int | None,
-    allow: Collection[str],
-    prepare: Prepare | None,
-    temporary: str | None,
-    now_ms: Callable[[], int],
-) -> StreamingQuery:
+def _prepared(on: SparkSession | Engine, request: StartRequest) -> StreamingQuery:
+    """The query, ready for its first batch."""
+    execution = request.execution
     _refuse_metadata(execution.checked)
     names = stream_names(execution.checked)
-    used = {name: _source(name, sources) for name in names}
+    sources = {name: _source(name, request.sources) for name in names}
     run_id = str(uuid.uuid4())
-    opened = Checkpoint.open(root, Holder(run_id=run_id, name=name))
     with ExitStack() as undo:
+        root = _checkpoint_root(request.checkpoint, undo)
+        opened = Checkpoint.open(root, Holder(run_id=run_id, name=request.name))
         undo.callback(opened.release)
-        undo.enter_context(failing(root))
-        undo.enter_context(opened.naming_the_newer_run())
-        position, conf = recover(opened, names, execution.conf)
-        operator_names = OperatorNames.of(opened, execution.state_names, position.batch_id)
-        planned = IncrementalExecution(
-            execution.logical,
-            catalog=execution.catalog,
-            output_mode=execution.output_mode,
-            conf=conf,
-            checkpoint_location=str(opened.state_directory),
-            run_id=run_id,
-            batch_id=position.batch_id,
-            watermark_late=position.late_ms,
-            watermark_eviction=position.watermark_ms,
-            ids=execution._ids,
-            state_names=execution.state_names,
-            stored_ids=operator_names.stored_ids,
-        )
-        check_restart(
-            opened, planned, execution.conf, committed=position.batch_id > 0, allowed=allow
-        )
-        operator_names.settle(opened, planned.executed_plan, position)
-        for index, source in enumerate(used.values()):
-            source.attach(opened.source_directory(index))
-            if trigger.kind == "available_now":
-                source.prepare_for_available_now()
-        opened.settle()
-        sink.attach(opened.id, position.batch_id, execution.output_mode)
-        engine = on if isinstance(on, Engine) else engine_on(on)
-        undo.callback(engine.close)
-        chosen = engine.task_count(conf) if tasks is None else tasks
-        engine.configure(conf, chosen)
-        engine.prepare_workers(stateful=bool(planned.executed_plan.collect(StateStoreWriter)))
-        readers = _readers(engine, tables, used)
-        _check(planned.executed_plan, engine, conf, readers)
-        run = MicroBatchExecution(
-            engine=engine,
-            identity=RunIdentity(id=opened.id, run_id=run_id, name=name),
-            planned=planned,
-            prepare=_preparing() if prepare is None else prepare,
-            sources=used,
-            tables=tables,
-            readers=readers,
-            sink=sink,
-            checkpoint=opened,
-            position=position,
-            conf=conf,
-            tasks=TaskChoice(most=chosen, fixed=tasks is not None),
-            watermarks=[mark.node_id for mark in execution.checked.collect(EventTimeWatermark)],
-            places=names,
-            unlimited=trigger.kind == "once",
-            now_ms=now_ms,
-        )
+        with failing(root), opened.naming_the_newer_run():
+            position, planned = _recovered(opened, request, names, run_id)
+            for index, source in enumerate(sources.values()):
+                source.attach(opened.source_directory(index))
+                if request.trigger.kind == "available_now":
+                    source.prepare_for_available_now()
+            opened.settle()
+            request.sink.attach(opened.id, position.batch_id, execution.output_mode)
+            engine = on if isinstance(on, Engine) else engine_on(on)
+            undo.callback(engine.close)
+            run = _on_engine(engine, request, opened, position, planned, sources)
+            idle_ms = int(planned.conf.settings.get(_IDLE_INTERVAL, "10000"))
+            informed = Listeners(request.listeners, run.identity, idle_ms)
+            informed.started()
+        # From here on the query's end lets checkpoint and session go.
+        return StreamingQuery(run, request.trigger, informed, undo.pop_all().close)
 
-        def close() -> None:
-            engine.close()
-            opened.release()
-            if temporary is not None:
-                shutil.rmtree(temporary, ignore_errors=True)
 
-        idle_ms = int(conf.settings.get(_IDLE_INTERVAL, "10000"))
-        informed = Listeners(listeners, run.identity, idle_ms)
-        query = StreamingQuery(run, trigger, informed, close)
-        informed.started()
-        undo.pop_all()  # from here on the query's end lets checkpoint and session go
-        return query
+def _checkpoint_root(place: str | Path | None, undo: ExitStack) -> Location:
+    """Where the checkpoint is; a temporary one goes when `undo` is closed."""
+    if place is None:
+        place = tempfile.mkdtemp(prefix="stateplan-")
+        undo.callback(shutil.rmtree, place, ignore_errors=True)
+    return location_of(place, "the checkpoint")
+
+
+def _recovered(
+    opened: Checkpoint, request: StartRequest, names: Sequence[str], run_id: str
+) -> tuple[Position, IncrementalExecution]:
+    """Where the query goes on, and its plan under the settings that the checkpoint pins.
+
+    Raises:
+        StateplanError: the checkpoint is not this query's.
+    """
+    execution = request.execution
+    position, conf = recover(opened, names, execution.conf)
+    operator_names = OperatorNames.of(opened, execution.state_names, position.batch_id)
+    planned = IncrementalExecution(
+        execution.logical,
+        catalog=execution.catalog,
+        output_mode=execution.output_mode,
+        conf=conf,
+        checkpoint_location=str(opened.state_directory),
+        run_id=run_id,
+        batch_id=position.batch_id,
+        watermark_late=position.late_ms,
+        watermark_eviction=position.watermark_ms,
+        ids=execution._ids,
+        state_names=execution.state_names,
+        stored_ids=operator_names.stored_ids,
+    )
+    check_restart(
+        opened, planned, execution.conf, committed=position.batch_id > 0, allowed=request.allow
+    )
+    operator_names.settle(opened, planned.executed_plan, position)
+    return position, planned
+
+
+def _on_engine(
+    engine: Engine,
+    request: StartRequest,
+    opened: Checkpoint,
+    position: Position,
+    planned: IncrementalExecution,
+    sources: Mapping[str, Source],
+) -> MicroBatchExecution:
+    """The batches to run on an engine, once it is set up and known to run this plan.
+
+    Raises:
+        StateplanError: the engine cannot run it.
+    """
+    from .engines.batch import check, prepare
+
+    conf, plan = planned.conf, planned.executed_plan
+    tasks = engine.task_count(conf) if request.tasks is None else request.tasks
+    engine.configure(conf, tasks)
+    engine.prepare_workers(stateful=bool(plan.collect(StateStoreWriter)))
+    readers = _readers(engine, request.tables, sources)
+    check(with_batch_time(plan, 0), engine, conf, readers)  # each batch has a time of its own
+    analyzed = request.execution.checked
+    return MicroBatchExecution(
+        engine=engine,
+        identity=RunIdentity(id=opened.id, run_id=planned.run_id, name=request.name),
+        planned=planned,
+        prepare=prepare,
+        sources=sources,
+        tables=request.tables,
+        readers=readers,
+        sink=request.sink,
+        checkpoint=opened,
+        position=position,
+        conf=conf,
+        tasks=TaskChoice(most=tasks, fixed=request.tasks is not None),
+        watermarks=[mark.node_id for mark in analyzed.collect(EventTimeWatermark)],
+        places=stream_names(analyzed),
+        unlimited=request.trigger.kind == "once",
+        now_ms=request.now_ms,
+    )
 
 
 def _readers(
@@ -268,12 +267,6 @@ def _readers(
     return {name: replace(r, here=engine.reads_here(r)) for name, r in readers.items()}
 
 
-def _check(plan: SparkPlan, engine: Engine, conf: Conf, readers: Mapping[str, Reader]) -> None:
-    from .engines.batch import check
-
-    check(with_batch_time(plan, 0), engine, conf, readers)  # each batch has a time of its own
-
-
 def _source(name: str, sources: Mapping[str, Source]) -> Source:
     if name not in sources:
         raise RuntimeFailure(
@@ -282,9 +275,3 @@ def _source(name: str, sources: Mapping[str, Source]) -> Source:
             hint=f"Give it in sources; there is {', '.join(sorted(sources)) or 'none'}.",
         )
     return sources[name]
-
-
-def _preparing() -> Prepare:
-    from .engines.batch import prepare
-
-    return prepare

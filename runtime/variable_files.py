@@ -20,7 +20,8 @@ from ..planner.model.settings.conf import Conf
 from .engines.user_state import declared_by, evolves_by_name
 from .files import AnyPath, read_whole, replace
 from .inspection.columns import columns_of, columns_text
-from .state_files import columns_path, compare_fields
+from .state_checks import compare_fields
+from .state_files import columns_path
 
 Described = dict[str, Any]
 _WIDER = {

@@ -47,7 +47,8 @@ from stateplan.planner.model.schemas.types import (
     StructType,
     YearMonthIntervalType,
 )
-from stateplan.runtime.kernels.expressions.programs import accepting
+from stateplan.runtime.kernels.expressions.programs.accepting_texts import URL_PARTS
+from stateplan.runtime.kernels.expressions.programs.accepting_times import DIFFERENCE_UNITS
 from stateplan.runtime.kernels.expressions.programs.compile import unsupported
 from stateplan.runtime.kernels.expressions.programs.supported import CASTS, OPERATIONS, Signature
 
@@ -396,7 +397,7 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "lpad": [(5, " "), (3, "xy"), (0, "a"), (-1, "a"), (7, ""), (6, "é🙂")],
     "rpad": [(5, " "), (3, "xy"), (0, "a"), (7, ""), (6, "🙂")],
     "decode": [("UTF-8",), ("utf-8",)],
-    "parse_url": [(part,) for part in accepting.URL_PARTS] + [("QUERY", "x"), ("QUERY", "a_1")],
+    "parse_url": [(part,) for part in URL_PARTS] + [("QUERY", "x"), ("QUERY", "a_1")],
     "try_parse_url": [("HOST",), ("QUERY", "x")],
     "conv": [(10, 16), (16, 10), (36, -2), (2, 37), (None, 10)],
     "array_repeat": [(2,), (0,), (None,)],
@@ -408,8 +409,8 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "round": [(0,), (1,), (2,), (5,), (15,)],
     "bround": [(0,), (1,), (2,), (5,), (15,)],
     "date_trunc": [(unit,) for unit in (*_UNITS, "microsecond", "dd", "yy")],
-    "timestampadd": [(unit,) for unit in sorted(accepting.DIFFERENCE_UNITS)],
-    "timestampdiff": [(unit,) for unit in sorted(accepting.DIFFERENCE_UNITS)],
+    "timestampadd": [(unit,) for unit in sorted(DIFFERENCE_UNITS)],
+    "timestampdiff": [(unit,) for unit in sorted(DIFFERENCE_UNITS)],
     "trunc": [(unit,) for unit in ("year", "MM", "quarter", "WEEK")],
     "date_add_ym_interval": [(1,), (-1,), (13,), (-25,)],
     "timestamp_add_ym_interval": [(1,), (-1,), (12,), (-1200,)],

@@ -30,8 +30,8 @@ from stateplan.runtime.compactible_log import CompactibleLog
 from stateplan.runtime.files import file_uri, local_path, location_of, read_whole, write_new
 from stateplan.runtime.offsets import recover
 from stateplan.runtime.state import Location
+from stateplan.runtime.state_checks import check_state_files
 from stateplan.runtime.state_files import (
-    check_state_files,
     metadata_path,
     read_schema,
     schema_path,

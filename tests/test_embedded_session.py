@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from stateplan.planner.model.errors import RuntimeFailure
-from stateplan.runtime.engines import door, embedded_session
+from stateplan.runtime.engines import embedded_session, private_port
 from stateplan.runtime.engines.choice import Installed
-from stateplan.runtime.engines.door import DoorError
+from stateplan.runtime.engines.private_port import PortFilterError
 
 pytestmark = pytest.mark.embedded
 
@@ -112,16 +112,16 @@ def test_a_session_that_was_stopped_is_followed_by_another() -> None:
 def test_a_broken_connection_is_made_again() -> None:
     address = ("127.0.0.1", port())
     spark, sail = embedded_session.session(), embedded_session._running
-    assert sail is not None and sail.door is not None
+    assert sail is not None and sail.private_port is not None
     ended = 0
-    for each in door._sockets():
+    for each in private_port._sockets():
         with each:
-            if door._peer(each) == address:
+            if private_port._peer(each) == address:
                 each.shutdown(socket.SHUT_RDWR)
                 ended += 1
     assert ended == 1
     deadline = time.monotonic() + 20
-    while sail.door.wait(0):  # until the channel has noticed
+    while sail.private_port.wait(0):  # until the channel has noticed
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert spark.range(5).count() == 5
@@ -223,9 +223,9 @@ def test_a_machine_of_several_users_is_warned_where_there_is_no_door(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def none(address: tuple[str, int]) -> None:
-        raise DoorError("not here")
+        raise PortFilterError("not here")
 
-    monkeypatch.setattr(embedded_session, "Door", none)
+    monkeypatch.setattr(embedded_session, "PrivatePort", none)
     monkeypatch.setattr(embedded_session, "other_users", lambda: ["ann"])
     with pytest.warns(embedded_session.OpenPortWarning, match=r"other users .* \(ann\)"):
         sail = embedded_session._Sail()

@@ -25,8 +25,8 @@ from stateplan.runtime.state import (
     run,
     save_version,
 )
+from stateplan.runtime.state.manifests import delete_files, delete_orphans
 from stateplan.runtime.state.sorting import stable_order
-from stateplan.runtime.state.version import delete_files, delete_orphans
 
 STORES = 4
 LAYOUT = Layout(

@@ -25,7 +25,7 @@ from stateplan.runtime.files import corrupt
 from stateplan.runtime.progress import StreamingQueryProgress
 from stateplan.runtime.sinks import FileSink, ForeachBatchSink, NoopSink, Sink
 from stateplan.runtime.sources import FileSource
-from stateplan.runtime.streaming import run_to_completion, start
+from stateplan.runtime.streaming import StartRequest, run_to_completion, start
 from stateplan.runtime.triggers import AVAILABLE_NOW, MANUAL
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Job:
         for number, rows in enumerate(STEPS):
             self.feed(number, rows)
 
-    def settings(self, sink: Sink | None = None) -> dict[str, Any]:
+    def request(self, sink: Sink | None = None, **settings: Any) -> StartRequest:
         schema = parse_schema(SCHEMA)
         source = FileSource("json", str(self.root / "in"), schema, {"maxFilesPerTrigger": "1"})
         conf = Conf(dict(self.conf))
@@ -85,15 +85,17 @@ class Job:
             conf=conf,
             ids=itertools.count(),
         )
-        return {
-            "execution": execution,
-            "sources": {"events": source},
-            "sink": sink or FileSink("json", str(self.root / "out")),
-            "checkpoint": self.root / "checkpoint",
-        }
+        settings.setdefault("checkpoint", self.root / "checkpoint")
+        return StartRequest(
+            execution=execution,
+            sources={"events": source},
+            sink=sink or FileSink("json", str(self.root / "out")),
+            **settings,
+        )
 
     def run(self, sink: Sink | None = None) -> list[StreamingQueryProgress]:
-        query = run_to_completion(self.spark, trigger=AVAILABLE_NOW, **self.settings(sink))
+        request = self.request(sink, trigger=AVAILABLE_NOW)
+        query = run_to_completion(self.spark, request)
         return query.recent_progress
 
     def output(self) -> list[tuple[str, int, int]]:
@@ -179,7 +181,7 @@ def test_another_number_of_tasks_at_each_restart(job: Job) -> None:
     job.conf = {"spark.sql.shuffle.partitions": "6"}
     for number, (rows, tasks) in enumerate(zip(STEPS, (1, 3, 2, 5), strict=True)):
         job.feed(number, rows)
-        run_to_completion(job.spark, trigger=AVAILABLE_NOW, tasks=tasks, **job.settings())
+        run_to_completion(job.spark, job.request(trigger=AVAILABLE_NOW, tasks=tasks))
     assert job.output() == EXPECTED
 
 
@@ -340,9 +342,8 @@ def test_a_batch_that_runs_again_has_the_same_time(job: Job) -> None:
 
 def test_a_temporary_checkpoint_goes_with_the_query(job: Job) -> None:
     job.feed(0, STEPS[0])
-    settings = {**job.settings(NoopSink()), "checkpoint": None}
-    query = start(job.spark, trigger=MANUAL, **settings)
-    root = query._execution._checkpoint.root
+    query = start(job.spark, job.request(NoopSink(), trigger=MANUAL, checkpoint=None))
+    root = query._execution.checkpoint.root
     query.process_all_available()
     assert root.exists()
     query.stop()
@@ -354,9 +355,9 @@ def test_a_log_that_goes_from_under_a_superseded_run_is_not_called_corrupt(
     job: Job, superseded: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job.feed(0, STEPS[0])
-    query = start(job.spark, trigger=MANUAL, **job.settings(NoopSink()))
+    query = start(job.spark, job.request(NoopSink(), trigger=MANUAL))
     query.process_all_available()
-    root = query._execution._checkpoint.root
+    root = query._execution.checkpoint.root
     if superseded:
         claim = root / "claims" / "9999999999-newer"
         claim.put(Holder(run_id="newer").to_json().encode())

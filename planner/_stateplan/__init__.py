@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from stateplan.planner.evolution.report import CheckReport
     from stateplan.planner.model.plans.query_plan import LogicalPlan
     from stateplan.planner.query import Query
-    from stateplan.runtime.native.taking_over import Taken
+    from stateplan.runtime.native.state_import import Taken
 
 __all__ = [
     "AnalysisError",
@@ -221,7 +221,7 @@ def import_state(
         StateplanError: a checkpoint is not usable, not of this query, or its state is of a form
             that is not converted.
     """
-    from stateplan.runtime.native.taking_over import import_state as take
+    from stateplan.runtime.native.state_import import import_state as take
 
     return take(str(checkpoint), str(to), query, spark, allow)
 
@@ -242,7 +242,7 @@ def export_state(
     Raises:
         StateplanError: as `import_state`.
     """
-    from stateplan.runtime.native.giving_back import export_state as give
+    from stateplan.runtime.native.state_export import export_state as give
 
     return give(str(checkpoint), str(to), query, allow)
 

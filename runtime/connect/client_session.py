@@ -249,7 +249,7 @@ class Reporter(StreamingQueryListener):
 
 
 def failed(query: StreamingQuery, error: StateplanError) -> RuntimeFailure:
-    """What ended a query, as whoever waits for it gets it: Spark's StreamingQueryException."""
+    """What ended a query, for a client that waits for it: Spark's StreamingQueryException."""
     at = f" ({error.place})" if error.place else ""
     failure = RuntimeFailure.of(
         "STREAM_FAILED",

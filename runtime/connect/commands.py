@@ -153,7 +153,7 @@ def _raise(query: StreamingQuery) -> None:
 
 
 def _wait(unended: Callable[[float], bool], limit: float | None, waiting: Waiting) -> None:
-    """Until something ends, the time is over, or nobody waits any more."""
+    """Until something ends, the time is over, or the client has gone."""
     end = None if limit is None else time.monotonic() + limit
     while waiting():
         left = _SLICE if end is None else min(_SLICE, end - time.monotonic())

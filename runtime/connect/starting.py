@@ -16,6 +16,7 @@ from ..frames import spark_schema
 from ..options import Options
 from ..sinks import ForeachSink, MemorySink, NoopSink, PickledWriter, PythonSink, Sink, make_sink
 from ..sources.python import data_source
+from ..streaming import StartRequest
 from ..streaming import start as start_query
 from ..triggers import AVAILABLE_NOW, DEFAULT, ONCE, Trigger, processing_time
 from .client_session import ClientSession, Reporter
@@ -54,9 +55,8 @@ def start(session: ClientSession, message: Message, url: str) -> Message:
         execution = reading.execution(frame, output_mode_of(message.output_mode))
         checked = execution.checked
         reporter = Reporter(session)
-        query = start_query(
-            session.spark,
-            execution,
+        request = StartRequest(
+            execution=execution,
             sources=reading.sources(checked),
             tables=reading.static_tables(checked),
             sink=_sink(session, message, execution, url),
@@ -64,8 +64,8 @@ def start(session: ClientSession, message: Message, url: str) -> Message:
             checkpoint=_checkpoint(message, execution.conf, name),
             name=name,
             listeners=[reporter],
-            before_first_batch=session.add,
         )
+        query = start_query(session.spark, request, before_first_batch=session.add)
     answer = proto.ExecutePlanResponse()
     result = answer.write_stream_operation_start_result
     result.query_id.id, result.query_id.run_id = query.id, query.run_id

@@ -32,11 +32,11 @@ from ...physical.joins import (
     EquiJoinExec,
 )
 from ...physical.plan import SparkPlan
-from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions.core import Call, SortOrder
 from ...planner.model.schemas.types import StructField, StructType
 from ...planner.model.text.spark_sql import type_sql
 from ..arrow_types import column_name
+from ..failures import cannot_run
 from ..frames import rows_frame
 from ..plan.nodes import AsIs
 from .render import named, render, sql_of
@@ -57,11 +57,7 @@ def run_as_is(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
     Raises:
         RuntimeFailure: the operator cannot be run.
     """
-    raise RuntimeFailure(
-        "STATEPLAN_CANNOT_RUN",
-        f"The operator {node.node_name} can be planned, but not run.",
-        hint="Leave it out of the query.",
-    )
+    raise cannot_run(node.node_name)
 
 
 @render.register(AsIs)

@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
-from ...physical.plan import SparkPlan, StateStoreWriter
-from ...physical.stateful import StreamingGlobalLimitExec
+from ...physical.plan import SparkPlan
 from ...planner.model.errors import InternalError
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name
 from ..checkpoint import batches_to_retain
 from ..failures import state_failure
-from ..kernels.kernel import Kernel as RunningKernel
-from ..kernels.limit import LimitKernel, passed_before, rows_without_columns
-from ..kernels.task import TaskSpec, carry_out, open_stores
+from ..kernels.task import TaskSpec
 from ..plan import BatchFacts, RuntimePlan, runtime_plan
-from ..plan.facts import Figures, Reader
+from ..plan.facts import Reader
 from ..plan.nodes import Kernel, PassingLimit, travelling
 from ..plan.observing_nodes import CountRows
 from ..plan.passes.count_rows import counted_by_watermarks
 from ..plan.reading_nodes import ReadFiles
 from ..plan.specs import LimitSpec
-from ..state import StateError, StateVersion, load_version, save_version
-from ..state.locations import located
-from ..state.storage import Location
-from ..state.version import delete_attempt, delete_files, delete_orphans
+from ..state import StateError, save_version
+from ..state.manifests import delete_files, delete_orphans
 from . import as_is as as_is  # their operators register themselves
 from . import python_functions as python_functions
+from .batch_state import StateBefore, operator_id
 from .context import BatchContext, BatchResults, EventTimeStats, PreparedBatch, furthest
 from .engine import Engine, EventTimes, Reading
 from .kernels import kernel_of, windows_emitted, windows_taken
 from .probes import PATIENCE
 from .render import render
-from .running import KernelOperator, RunningOperator
+from .running import KernelOperator, PassedLimit, RunningOperator
 from .sampled import sampled_operators
 from .scanning import scan_of
 
@@ -84,8 +78,7 @@ class Batch:
     def __init__(self, plan: SparkPlan, context: BatchContext) -> None:
         self.context = context
         self.engine = context.engine
-        self._bases: dict[int, StateVersion] = {}
-        self._writers = {_id(writer): writer for writer in plan.collect(StateStoreWriter)}
+        self._state = StateBefore(plan, context)
         self._sampled = sampled_operators(plan)
         self._results: BatchResults | None = None
         self._forget()
@@ -100,29 +93,17 @@ class Batch:
 
     def _facts(self) -> BatchFacts:
         context = self.context
-        limits = (w for w in self._writers.values() if isinstance(w, StreamingGlobalLimitExec))
         return BatchFacts(
             conf=context.conf,
             engine=self.engine.facts,
             batch_id=context.batch_id,
             tasks=context.tasks,
-            figures={id_: self._figures(writer) for id_, writer in self._writers.items()},
+            figures=self._state.figures(),
             source_rows=context.source_rows,
-            passed={_id(limit): self._passed(limit) for limit in limits},
+            passed=self._state.passed(),
             readers=context.readers,
             files={name: files.columns for name, files in context.files.items()},
         )
-
-    def _figures(self, writer: StateStoreWriter) -> Figures:
-        base = self._base(writer)
-        return {**base.extra, "total": base.total}
-
-    def _passed(self, limit: StreamingGlobalLimitExec) -> int:
-        spec = self._spec(limit, LimitKernel(pa.schema([]), limit.limit), single=True)
-        try:
-            return passed_before(open_stores(spec, 0)[""])
-        except StateError as error:
-            raise state_failure(error) from error
 
     # ---------------------------------------------------------------------- while it is rendered
 
@@ -170,7 +151,9 @@ class Batch:
 
     def _kernel_spec(self, node: Kernel) -> TaskSpec:
         return replace(
-            self._spec(node.operator, kernel_of(node, self.context.conf), single=node.single),
+            self._state.task_spec(
+                node.operator, kernel_of(node, self.context.conf), single=node.single
+            ),
             windows=windows_taken(node),
             emitted=windows_emitted(node),
             names=tuple(map(column_name, travelling(node.emitted))),
@@ -200,9 +183,9 @@ class Batch:
     def pass_limit(self, node: PassingLimit, reading: Reading | None) -> None:
         """Take in a limit that lets all rows of the batch through, or none."""
         assert isinstance(node.spec, LimitSpec)
-        spec = self._spec(node.operator, LimitKernel(pa.schema([]), node.spec.limit), single=True)
+        spec = self._state.limit_spec(node.operator, node.spec.limit)
         sources = [count.source for count in node.child.collect(CountRows)]
-        limit = _PassedLimit(
+        limit = PassedLimit(
             node=node.operator,
             spec=spec,
             rows=node.rows,
@@ -210,51 +193,6 @@ class Batch:
             read=[(self._counts[name], self.context.source_rows[name]) for name in sources],
         )
         self._operators.append(limit)
-
-    def _spec(
-        self, writer: StateStoreWriter | None, kernel: RunningKernel, *, single: bool
-    ) -> TaskSpec:
-        """What the tasks of an operator get; `single`: there is one, and one store."""
-        tasks = 1 if single else self.context.tasks
-        if writer is None:
-            # Version 0 has no files to read, and nothing is committed.
-            unused, none = located(self.context.state_location), StateVersion(0, tasks)
-            return TaskSpec("an aggregation", kernel, unused, none, tasks, self.context.attempt)
-        base = self._base(writer)
-        stores = 1 if single else base.stores
-        return TaskSpec(
-            writer.node_name,
-            kernel,
-            self._location(writer),
-            replace(base, stores=stores),
-            tasks,
-            self.context.attempt,
-        )
-
-    def _location(self, writer: StateStoreWriter) -> Location:
-        return located(self.context.state_location) / str(_id(writer)) / "runs"
-
-    def _base(self, writer: StateStoreWriter) -> StateVersion:
-        """The version that the batch starts from, under the query's number of stores.
-
-        The checkpoint may have been rescaled since: rows keep their hash, no file changes.
-        """
-        info, context = writer.state_info, self.context
-        assert info is not None
-        known = self._bases.get(info.operator_id)
-        if known is None:
-            try:
-                known = load_version(
-                    self._location(writer),
-                    context.batch_id,
-                    info.num_partitions,
-                    context.state_attempt,
-                )
-            except StateError as error:
-                raise state_failure(error) from error
-            known = replace(known, stores=info.num_partitions)
-            self._bases[info.operator_id] = known
-        return known
 
     # -------------------------------------------------------------------------- after it has run
 
@@ -302,7 +240,7 @@ class Batch:
         return {name: 0 if one is None else one.count for name, one in seen.items()}
 
     def _runs(self, operator: RunningOperator) -> int:
-        return 2 if _id(operator.node) in self._sampled else 1
+        return 2 if operator_id(operator.node) in self._sampled else 1
 
     def commit_state(self) -> None:
         """See `PreparedBatch.commit_state`."""
@@ -336,51 +274,7 @@ class Batch:
     def abort(self) -> None:
         """See `PreparedBatch.abort`."""
         self.engine.release()
-        for writer in self._writers.values():
-            delete_attempt(self._location(writer), self.context.attempt)
-
-
-@dataclass(kw_only=True)
-class _PassedLimit(RunningOperator):
-    """A limit that lets all rows of the batch through, or none.
-
-    Attributes:
-        rows: how many rows there are; None: those that are counted.
-        reading: counts those that the action sees: one that saw fewer has not read all.
-        read: what counts the rows of sources, where `rows` is not known, and how many they are.
-    """
-
-    rows: int | None
-    reading: Reading | None
-    read: Sequence[tuple[Reading, int]]
-
-    def collect(self, deadline: float, *, whole: bool) -> bool:
-        rows = self.rows
-        if self.reading is not None and not (whole and rows is not None):
-            seen = self.reading.values(deadline)
-            if seen is None or not self._saw_all(seen, deadline):
-                return False
-            rows = int(seen["rows"])
-        assert rows is not None, "they are known, or counted"
-        try:
-            report = carry_out(self.spec, 0, rows_without_columns(rows))
-        except StateError as error:
-            raise state_failure(error) from error
-        self.reports = (report,)
-        return True
-
-    def _saw_all(self, seen: Mapping[str, Any], deadline: float) -> bool:
-        if self.rows is not None:
-            return bool(seen["rows"] == self.rows)
-        counts = ((reading.values(deadline), count) for reading, count in self.read)
-        return all(values is not None and values["rows"] == count for values, count in counts)
-
-
-def _id(writer: StateStoreWriter) -> int:
-    info = writer.state_info
-    if info is None:
-        raise InternalError(f"{writer.node_name} has no state info")
-    return info.operator_id
+        self._state.delete_attempt()
 
 
 def _read(readings: Mapping[str, Reading], deadline: float) -> dict[str, Mapping[str, Any]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import cpu_count
@@ -19,8 +18,7 @@ import pyarrow as pa
 
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import AttributeReference, Expression
-from ...planner.model.schemas.schema_json import type_from_json
-from ...planner.model.schemas.types import StructType, as_nullable
+from ...planner.model.schemas.types import StructType
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name
 from ..frames import schema_of
@@ -35,16 +33,16 @@ from ..kernels.task import TaskSpec
 from ..plan.facts import Reader
 from ..sources.files import FileSource
 from ..sources.tables import FilesTable, Table
-from .embedded_calls import HELD, ArrivingRows, Calling, Giving
 from .embedded_errors import engine_failure
 from .embedded_exactness import EMBEDDED
 from .embedded_files import OwnFiles, check_files, columns_of_folders
-from .embedded_kernels import ArrivedRows, KeptRows, RunningTasks, run_without_state
+from .embedded_kernels import ArrivedRows, RunningTasks, run_without_state
 from .embedded_processes import TaskProcesses
+from .embedded_rows import Holder, RowCrossing
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
 from .evaluating import evaluator, pushed_filters
-from .local_rows import ComingRows, LocalRows, Over, Part, Rows, dataframe, each, united
+from .local_rows import LocalRows, Rows, dataframe, united
 from .placing import placing
 from .python_calls import PythonCalls
 from .reader_settings import changed_settings
@@ -56,9 +54,6 @@ if TYPE_CHECKING:
     from ..checkpoint import Offset
     from ..plan.nodes import Kernel
     from ..sources import Source
-
-_NUMBER = "number long"
-_HELD_BY_BATCH, _HELD_BY_QUERY = "batch", "query"
 
 
 class EmbeddedEngine(Engine):
@@ -72,9 +67,8 @@ class EmbeddedEngine(Engine):
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
-        self._held: dict[str, list[str]] = {_HELD_BY_BATCH: [], _HELD_BY_QUERY: []}
+        self._rows = RowCrossing(spark)
         self._zone = "UTC"
-        self._failures: list[Exception] = []
         self._files: dict[int, OwnFiles] = {}  # by the id of the DataFrame of all columns
         self._conf = Conf()
         self._processes = TaskProcesses()
@@ -104,41 +98,35 @@ class EmbeddedEngine(Engine):
         if reader is None:
             rows = source.batch_table(start, end)
             if rows is not None:
-                return self._values(rows, source.schema, _HELD_BY_BATCH)
+                return self._rows.local_table(rows, source.schema)
         if reader is None or not self.reads_here(reader):
             if isinstance(source, FileSource):
                 paths = source.batch_paths(start, end)
                 check_files(paths, source.format, source.schema, self._zone)
             return source.batch(self.spark, start, end)
-        return self._read(source.batch_paths(start, end), reader, _HELD_BY_BATCH)
+        return self._read(source.batch_paths(start, end), reader, "batch")
 
     def read_table(self, table: Table) -> DataFrame:
         reader = table.reader
         rows = table.arrow()
         if rows is not None:
-            return self._values(rows, table.schema, _HELD_BY_QUERY)
+            return self._rows.local_table(rows, table.schema, "query")
         if not isinstance(table, FilesTable) or reader is None or not self.reads_here(reader):
             if isinstance(table, FilesTable):
                 check_files(table.paths, table.format, table.schema, self._zone)
             return table.frame(self.spark)
-        return self._read(table.paths, reader, _HELD_BY_QUERY)
+        return self._read(table.paths, reader, "query")
 
     def no_rows(self, schema: StructType) -> DataFrame:
-        return self._values(None, schema, _HELD_BY_QUERY)
+        return self._rows.local_table(None, schema, "query")
 
-    def _values(self, rows: Any, schema: StructType, holder: str) -> DataFrame:
-        """Rows of an Arrow table, or none."""
-        kind = as_nullable(schema)
-        assert isinstance(kind, StructType)
-        return self._local([] if rows is None else [rows.to_batches()], kind, holder)
-
-    def _read(self, paths: Sequence[str], reader: Reader, holder: str) -> DataFrame:
+    def _read(self, paths: Sequence[str], reader: Reader, holder: Holder) -> DataFrame:
         """The rows of files, read by our own code: a partition for each file."""
         for path in paths:
             if "=" in os.path.dirname(path):
                 raise columns_of_folders(path)
         files = OwnFiles(
-            paths=paths, reader=reader, zone=self._zone, failures=self._failures, holder=holder
+            paths=paths, reader=reader, zone=self._zone, failures=self._rows.failures, holder=holder
         )
         frame = self._own(files, range(len(reader.schema.fields)))
         self._files[id(frame)] = replace(files, frame=frame)
@@ -147,7 +135,7 @@ class EmbeddedEngine(Engine):
     def _own(
         self, files: OwnFiles, places: Sequence[int], filters: Sequence[PushedFilter] = ()
     ) -> DataFrame:
-        return self._local(files.parts(places, filters), files.schema(places), files.holder)
+        return self._rows.local(files.parts(places, filters), files.schema(places), files.holder)
 
     def only(
         self,
@@ -189,7 +177,7 @@ class EmbeddedEngine(Engine):
     ) -> DataFrame:
         # Sail drops a sort below a Python function: nothing says that it asks for an order.
         rows = frame.orderBy(*order).select(*map(column_name, columns)).toArrow()
-        return self._values(rows, schema_of(columns), _HELD_BY_BATCH)
+        return self._rows.local_table(rows, schema_of(columns))
 
     def aggregate(
         self,
@@ -214,12 +202,12 @@ class EmbeddedEngine(Engine):
         return self.observe_rows(frame, passed.count), RowCount(name, passed)
 
     def observe_rows(self, frame: DataFrame, look: Callable[[Any], None]) -> DataFrame:
-        return cast("DataFrame", self._here(frame).seen(look))
+        return cast("DataFrame", self._rows.arriving(frame).seen(look))
 
     def given(self, rows: Any, columns: Sequence[AttributeReference]) -> DataFrame:
         names = [column_name(column) for column in columns]
         renamed = pa.RecordBatch.from_arrays(rows.columns, names=names)
-        return self._local([[renamed]], schema_of(columns))
+        return self._rows.local([[renamed]], schema_of(columns))
 
     def observe_event_times(self, frame: DataFrame, column: str) -> tuple[DataFrame, EventTimes]:
         times = SeenEventTimes(frame.columns.index(column))
@@ -233,35 +221,28 @@ class EmbeddedEngine(Engine):
             arrived.scan(spec.scans)
         else:
             arrived = ArrivedRows(spec, None if node.single else placing(node))
-            self._hand_over(frame, arrived.take)
+            self._rows.hand_over(frame, arrived.take)
         reports = RunningTasks(spec, self._processes)
         outputs = reports.run(arrived)
-        return self._local(outputs, schema_of(node.output)), reports
+        return self._rows.local(outputs, schema_of(node.output)), reports
 
     def run_once(self, frame: DataFrame, node: Kernel, spec: TaskSpec) -> DataFrame:
         arrived = ArrivedRows(spec, None if node.single else placing(node))
-        self._hand_over(frame, arrived.take)
-        return self._local(run_without_state(spec, arrived), schema_of(node.output))
+        self._rows.hand_over(frame, arrived.take)
+        return self._rows.local(run_without_state(spec, arrived), schema_of(node.output))
 
     def subquery(self, frame: DataFrame, columns: Sequence[AttributeReference]) -> DataFrame:
         rows = frame.toArrow() if isinstance(frame, LocalRows) else frame.limit(2).toArrow()
         if rows.num_rows > 1:
             raise KernelError.of("SCALAR_SUBQUERY_TOO_MANY_ROWS")
-        return self._values(rows, schema_of(columns), _HELD_BY_BATCH)
+        return self._rows.local_table(rows, schema_of(columns))
 
     def drop_rows(self, frame: DataFrame) -> DataFrame:
-        rows = self._here(frame)
+        rows = self._rows.arriving(frame)
         return cast("DataFrame", rows.made(rows.kind, lambda batch: ()))
 
     def keep(self, frame: DataFrame) -> DataFrame:
-        if isinstance(frame, LocalRows):
-            return cast("DataFrame", frame.kept())
-        kept = KeptRows()
-        schema = frame.schema
-        names = [f"c{i}" for i in range(len(frame.columns))]
-        self._hand_over(frame.toDF(*names), kept.take)
-        typed = type(schema)([_renamed(f, n) for f, n in zip(schema.fields, names, strict=True)])
-        return self._given([kept.batches], typed).toDF(*frame.columns)
+        return self._rows.kept(frame)
 
     def compute(
         self,
@@ -276,7 +257,7 @@ class EmbeddedEngine(Engine):
             yield pa.RecordBatch.from_arrays(results, names=names)
 
         kind = schema_of(columns)
-        return cast("DataFrame", self._here(frame, kind).made(kind, made))
+        return cast("DataFrame", self._rows.arriving(frame, kind).made(kind, made))
 
     def call_python(
         self, frame: DataFrame, calls: PythonCalls, columns: Sequence[AttributeReference]
@@ -288,68 +269,16 @@ class EmbeddedEngine(Engine):
                 yield batch.rename_columns(names)
 
         kind = schema_of(columns)
-        return cast("DataFrame", self._here(frame, kind).over_parts(kind, made))
+        return cast("DataFrame", self._rows.arriving(frame, kind).over_parts(kind, made))
 
     def failure(self, error: BaseException) -> BaseException:
-        failures = list(self._failures)
-        self._failures.clear()
+        failures = list(self._rows.failures)
+        self._rows.failures.clear()
         if failures:
             return failures[0]
         if not type(error).__module__.startswith("pyspark."):
             return error  # of a user's function, whose words may be the engine's by chance
         return engine_failure(error)
-
-    def _hand_over(self, frame: DataFrame, take: Callable[[Iterable[Any]], None]) -> None:
-        """Hand rows to a function, partition by partition; the engine may compute them for it."""
-        if isinstance(frame, LocalRows):
-            each(take, frame.parts)
-            return
-
-        rows = self._here(frame, StructType(()))
-        assert isinstance(rows, ComingRows)
-
-        def taking(batches: Iterable[Any]) -> Iterable[Any]:
-            take(rows.through(batches))
-            return ()
-
-        handed = self._mapped(rows.below, taking, _NUMBER)
-        handed.write.format("noop").mode("overwrite").save()
-
-    def _here(self, frame: DataFrame, kind: StructType | None = None) -> Rows:
-        """The rows for our own code; `kind` need not be theirs if its first step has another."""
-        if isinstance(frame, Rows):
-            return frame
-        if kind is None:
-            kind = cast("StructType", type_from_json(frame.schema.jsonValue()))
-        return ComingRows(kind=kind, below=frame, call=self._mapped)
-
-    def _mapped(self, frame: DataFrame, function: Over, schema: Any) -> DataFrame:
-        return frame.mapInArrow(self._calling(function), schema)
-
-    def _calling(self, function: Over) -> Calling:
-        """A function over the engine's rows, whose errors are kept: it has only their traces."""
-
-        def called(batches: Iterator[Any]) -> Iterator[Any]:
-            rows = ArrivingRows(batches)
-            try:
-                yield from function(iter(rows))
-            except Exception as error:
-                if not rows.failed:
-                    self._failures.append(error)
-                raise
-
-        return Calling(self._hold(called))
-
-    def _local(
-        self, parts: Sequence[Part], kind: StructType, holder: str = _HELD_BY_BATCH
-    ) -> DataFrame:
-        """The rows of batches of this process."""
-
-        def give(parts: Sequence[Part], schema: Any) -> DataFrame:
-            return self._given(parts, schema, holder)
-
-        # It stands for a DataFrame in what the engine's own methods are asked for.
-        return cast("DataFrame", LocalRows(kind, parts, give))
 
     def named(self, frame: DataFrame, columns: Sequence[str], names: Sequence[str]) -> DataFrame:
         if isinstance(frame, Rows) and frame.columns == list(columns):
@@ -359,41 +288,20 @@ class EmbeddedEngine(Engine):
     def dataframe(self, frame: DataFrame) -> DataFrame:
         return dataframe(frame)
 
-    def _given(
-        self, parts: Sequence[Iterable[Any]], schema: Any, holder: str = _HELD_BY_BATCH
-    ) -> DataFrame:
-        """A DataFrame of batches of this process: a partition for each of some parts."""
-        giving = Giving(self._hold(parts, holder))
-        count = len(parts)
-        return self.spark.range(0, count, 1, max(1, count)).mapInArrow(giving, schema)
-
-    def _hold(self, value: Any, holder: str = _HELD_BY_BATCH) -> str:
-        """Keep a value where the engine's Python functions find it, until its holder ends."""
-        key = str(uuid.uuid4())
-        HELD[key] = value
-        self._held[holder].append(key)
-        return key
-
     def release(self) -> None:
-        self._let_go(_HELD_BY_BATCH)
+        self._let_go("batch")
 
-    def _let_go(self, holder: str) -> None:
-        for key in self._held[holder]:
-            HELD.pop(key, None)
-        self._held[holder].clear()
+    def _let_go(self, holder: Holder) -> None:
+        self._rows.let_go(holder)
         self._files = {key: one for key, one in self._files.items() if one.holder != holder}
 
     def close(self) -> None:
         self._processes.close()
         self.release()
-        self._let_go(_HELD_BY_QUERY)
+        self._let_go("query")
         forget_tables()
         # `stop` would wait for whoever of this process stops another session.
         client: Any = self.spark.client
         with contextlib.suppress(Exception):  # the engine may be gone
             client.release_session()
         client.close()
-
-
-def _renamed(field: Any, name: str) -> Any:
-    return type(field)(name, field.dataType, field.nullable)

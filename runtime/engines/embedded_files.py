@@ -28,6 +28,8 @@ from ..sources.parquet import other_times
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from .embedded_rows import Holder
+
 _ON_SPARK = "Run the query on Spark: --engine spark."
 _NO_COLUMN = StructField("none", BooleanType())
 _NO_COLUMNS = StructType((_NO_COLUMN,))
@@ -45,7 +47,7 @@ def check_files(paths: Sequence[str], format: str, schema: StructType, time_zone
 
     Raises:
         RuntimeFailure: a column of the schema stands in the names of folders, or a Parquet file's
-            times are none of instants, as a TIMESTAMP's are.
+            times have no time zone, as a TIMESTAMP's have, or are in nanoseconds.
     """
     names = {field.name.lower() for field in schema.fields}
     times = {f.name.lower() for f in schema.fields if _holds_instants(f.data_type)}
@@ -58,8 +60,9 @@ def check_files(paths: Sequence[str], format: str, schema: StructType, time_zone
                 if column.partition(".")[0].lower() in times:
                     raise RuntimeFailure(
                         NOT_EXACT,
-                        f"The embedded engine does not read the times of the column '{column}' in "
-                        f"'{path}' as Spark does.",
+                        f"The embedded engine cannot read the times of the column '{column}' in "
+                        f"'{path}' as Spark does: the file has them without a time zone, or in "
+                        "nanoseconds.",
                         hint=_ON_SPARK,
                     )
 
@@ -68,7 +71,8 @@ def columns_of_folders(path: str) -> RuntimeFailure:
     """The refusal of a file in a folder whose name may be a column's value."""
     return RuntimeFailure(
         NOT_EXACT,
-        f"The embedded engine reads no columns from the names of folders: '{path}'.",
+        f"The embedded engine cannot take the values of columns from the names of folders, as in "
+        f"'{path}'.",
         hint=_ON_SPARK,
     )
 
@@ -94,7 +98,7 @@ class OwnFiles:
     reader: Reader
     zone: str
     failures: list[Exception]
-    holder: str
+    holder: Holder
     frame: DataFrame | None = field(default=None, compare=False)
 
     def schema(self, places: Sequence[int]) -> StructType:

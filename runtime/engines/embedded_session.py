@@ -1,8 +1,8 @@
 """Sail in this process: started once, reached by PySpark Connect, stopped with the process.
 
-Its port runs Python functions for whoever connects. It is on the loopback, and on Linux a door
-(`door.py`) keeps it for this process: sessions share one channel, the only one that is let in.
-Where there is no such door, other users of the machine are warned of.
+Its port runs Python functions for whoever connects. It is on the loopback, and on Linux no other
+process can connect (`private_port.py`): sessions share one channel. Elsewhere a warning says that
+other users of the machine could.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ...planner.model.errors import RuntimeFailure
 from .choice import Installed, missing_for_embedded
-from .door import Door, DoorError, Uninvited
+from .private_port import OtherProcessConnected, PortFilterError, PrivatePort
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,7 +57,7 @@ class _Sail:
     Attributes:
         process: the process that started it.
         address: where it listens.
-        door: what keeps other processes from there, if anything can.
+        private_port: what keeps other processes from there, if anything can.
         channel: the channel that all sessions share.
         user_session: the user's session, once there is one.
     """
@@ -71,19 +71,19 @@ class _Sail:
         self.process = os.getpid()
         self.user_session: Any = None  # PySpark 4.3 types no `is_stopped`
         with _ctrl_c_is_pythons():
-            self._server, self.door = _start_behind_door()
+            self._server, self.private_port = _start_on_private_port()
             self.address: tuple[str, int] = self._server.listening_address
             with _environment(_absent(_NO_FORKS)):
                 self.channel = connect(self.address)
-            if self.door is not None:
-                self.door.watch(self.channel)
-                started = self.door.wait(_SECONDS_TO_START)
+            if self.private_port is not None:
+                self.private_port.watch(self.channel)
+                started = self.private_port.wait(_SECONDS_TO_START)
             else:
                 started = self.channel.wait(_SECONDS_TO_START)
         if not started:
             self.stop()
             raise _not_started(f"it did not answer within {_SECONDS_TO_START:.0f} seconds")
-        if self.door is None and (others := other_users()):
+        if self.private_port is None and (others := other_users()):
             _warn(self.address, others)
 
     def new_session(self) -> SparkSession:
@@ -222,15 +222,15 @@ def _not_started(why: str) -> RuntimeFailure:
     )
 
 
-def _start_behind_door() -> tuple[Any, Door | None]:
-    """A started server and its door, if there can be one."""
+def _start_on_private_port() -> tuple[Any, PrivatePort | None]:
+    """A started server, and what keeps its port private, if anything can."""
     for _ in range(_ATTEMPTS):
         server = _start()
         try:
-            return server, Door(server.listening_address)
-        except Uninvited:
+            return server, PrivatePort(server.listening_address)
+        except OtherProcessConnected:
             server.stop()
-        except (DoorError, OSError):
+        except (PortFilterError, OSError):
             return server, None
     raise _not_started("another process connects to each port as soon as it is open")
 

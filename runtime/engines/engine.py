@@ -132,7 +132,7 @@ class Engine(ABC):
             frame: the rows.
             places: the columns' places in it, in order.
             columns: the same.
-            given: conditions over them that a reader of ours is given.
+            given: conditions over them that our own reader is given.
         """
         raise InternalError(f"{self.facts.name} finds itself what it has to read")
 

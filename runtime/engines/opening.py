@@ -28,7 +28,7 @@ def open_session(
         wanted: `auto`, `embedded` or `spark`.
         purpose: what is run.
         spark: a session that the user has.
-        master: a master URL of Spark's.
+        master: a Spark master URL.
 
     Raises:
         RuntimeFailure: there is no such engine, or it cannot be started here.

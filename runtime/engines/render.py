@@ -28,6 +28,7 @@ from ..plan.nodes import (
     RuntimeNode,
     Select,
     Union,
+    used_by,
 )
 from ..plan.observing_nodes import (
     CountRows,
@@ -165,8 +166,7 @@ def _(node: Aggregate, batch: Batch) -> DataFrame:
     frame = render(child, batch)
     keys = list(map(to_attribute, node.keys))
     ids = {key.expr_id for key in keys}
-    used = frozenset[int]().union(*(e.references for e in node.aggregates))
-    others = [a for a in child.output if a.expr_id in used - ids]
+    others = [a for a in used_by(node.aggregates, child.output) if a.expr_id not in ids]
     frame = frame.selectExpr(*map(named, node.keys), *map(column_name, others))
     names = [column_name(key) for key in keys]
     placed = node.placed and not _lies_anyhow(child, batch)

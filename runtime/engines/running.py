@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
+from typing import Any
 
 from ...physical.plan import StateStoreWriter
+from ..failures import state_failure
+from ..kernels.limit import rows_without_columns
 from ..kernels.reports import TaskReport
 from ..kernels.scans.scan import SeenTimes
-from ..kernels.task import TaskSpec
+from ..kernels.task import TaskSpec, carry_out
 from ..plan.facts import GROUPS, RECEIVED
-from ..state import StateVersion, schema_text
+from ..state import StateError, StateVersion, schema_text
 from ..state.scan import counted_rows
 from ..state.store import with_left_parts
 from .context import EventTimeStats, OperatorResult, RanAgain
-from .engine import Reports
+from .engine import Reading, Reports
 from .metrics import custom_metrics
 
 
@@ -133,6 +136,42 @@ class KernelOperator(RunningOperator):
             return False
         self.reports = _one_per_task(*texts)
         return len(self.reports) == self.spec.tasks
+
+
+@dataclass(kw_only=True)
+class PassedLimit(RunningOperator):
+    """A limit that lets all rows of the batch through, or none.
+
+    Attributes:
+        rows: how many rows there are; None: those that are counted.
+        reading: counts those that the action sees: one that saw fewer has not read all.
+        read: what counts the rows of sources, where `rows` is not known, and how many they are.
+    """
+
+    rows: int | None
+    reading: Reading | None
+    read: Sequence[tuple[Reading, int]]
+
+    def collect(self, deadline: float, *, whole: bool) -> bool:
+        rows = self.rows
+        if self.reading is not None and not (whole and rows is not None):
+            seen = self.reading.values(deadline)
+            if seen is None or not self._saw_all(seen, deadline):
+                return False
+            rows = int(seen["rows"])
+        assert rows is not None, "they are known, or counted"
+        try:
+            report = carry_out(self.spec, 0, rows_without_columns(rows))
+        except StateError as error:
+            raise state_failure(error) from error
+        self.reports = (report,)
+        return True
+
+    def _saw_all(self, seen: Mapping[str, Any], deadline: float) -> bool:
+        if self.rows is not None:
+            return bool(seen["rows"] == self.rows)
+        counts = ((reading.values(deadline), count) for reading, count in self.read)
+        return all(values is not None and values["rows"] == count for values, count in counts)
 
 
 def _one_per_task(texts: Sequence[str], count: int) -> tuple[TaskReport, ...]:

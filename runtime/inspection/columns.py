@@ -2,7 +2,7 @@
 
 `state/<operator>/_metadata/columns` says what each stored column is, under the names of Spark's
 state schema. Where our buffers differ from Spark's (lists instead of serialised objects, one
-column of registers instead of fifty numbers) the types are those of ours.
+column of registers instead of fifty numbers) the types are our own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...physical.stateful import (
     StreamingGlobalLimitExec,
 )
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
-from ...planner.model.errors import RuntimeFailure, StateplanError
+from ...planner.model.errors import StateplanError
 from ...planner.model.schemas.ddl import parse_type
 from ...planner.model.schemas.types import (
     BOOLEAN,
@@ -38,6 +38,7 @@ from ...planner.model.schemas.types import (
 from ...planner.model.text.spark_sql import type_sql
 from ..arrow_types import arrow_type
 from ..engines.user_state import declared_by
+from ..failures import cannot_run
 from ..plan.aggregation import partial_of
 from ..plan.carried import Carried, carrier
 from ..plan.joins import joined_stream
@@ -93,21 +94,7 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
                 source = "" if field.data_type == NULL else "time"
                 yield StateColumn("value", field.name, field.data_type, source)
         case StreamingSymmetricHashJoinExec():
-            yield StateColumn("key", "side", STRING, SIDE)
-            joined, first = joined_stream(operator), 0
-            for i, column in enumerate(joined.keys):
-                parts = [f"k{first + n}" for n in range(len(column.parts))]
-                kind = operator.left_keys[i].data_type
-                yield StateColumn("key", f"field{i}", kind, _source(column, parts))
-                first += len(parts)
-            for side, name in zip(joined.sides, ("left", "right"), strict=True):
-                for column, parts in side.sources:
-                    source = f"{name}{OF_PART}{_source(column, parts)}"
-                    kept = column.column
-                    yield StateColumn("value", kept.name, kept.data_type, source)
-                if name in operator.padded_sides:
-                    source = f"{name}{OF_PART}v{side.kept + 1}"
-                    yield StateColumn("value", f"{name}_matched", BOOLEAN, source)
+            yield from _joined(operator)
         case FlatMapGroupsInPandasWithStateExec():
             yield from _numbered("key", key)
             state = StructType(
@@ -124,11 +111,26 @@ def _columns(operator: StateStoreWriter) -> Iterator[StateColumn]:
             yield from (StateColumn("key", f.name, f.data_type, "") for f in key)
             yield from _numbered("value", value)
         case _:
-            raise RuntimeFailure(
-                "STATEPLAN_CANNOT_RUN",
-                f"The operator {operator.node_name} can be planned, but not run.",
-                hint="Leave it out of the query.",
-            )
+            raise cannot_run(operator.node_name)
+
+
+def _joined(operator: StreamingSymmetricHashJoinExec) -> Iterator[StateColumn]:
+    """The keys of a join, and what is kept of the rows of each side."""
+    yield StateColumn("key", "side", STRING, SIDE)
+    joined, first = joined_stream(operator), 0
+    for i, column in enumerate(joined.keys):
+        parts = [f"k{first + n}" for n in range(len(column.parts))]
+        kind = operator.left_keys[i].data_type
+        yield StateColumn("key", f"field{i}", kind, _source(column, parts))
+        first += len(parts)
+    for side, name in zip(joined.sides, ("left", "right"), strict=True):
+        for column, parts in side.sources:
+            source = f"{name}{OF_PART}{_source(column, parts)}"
+            kept = column.column
+            yield StateColumn("value", kept.name, kept.data_type, source)
+        if name in operator.padded_sides:
+            source = f"{name}{OF_PART}v{side.kept + 1}"
+            yield StateColumn("value", f"{name}_matched", BOOLEAN, source)
 
 
 def _variables(operator: TransformWithStateInPySparkExec) -> Iterator[StateColumn]:

@@ -92,7 +92,7 @@ class StoredStates:
         """The states of a checkpoint; nothing is locked and nothing is written.
 
         Raises:
-            RuntimeFailure: there is no checkpoint, no committed batch, or no state of ours.
+            RuntimeFailure: there is no checkpoint, no committed batch, or no state of stateplan's.
         """
         checkpoint = existing(location)
         committed = checkpoint.commit_log.latest()

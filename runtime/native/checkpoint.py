@@ -212,7 +212,7 @@ def running_states(planned: IncrementalExecution) -> dict[int, RunningState]:
 
 
 def _log_lines(path: AnyPath) -> tuple[str, list[str]]:
-    """The version and the lines of an entry of a log of Spark's.
+    """The version and the lines of an entry of one of Spark's logs.
 
     Raises:
         FileNotFoundError: it is not there.

@@ -68,7 +68,7 @@ def open_states(checkpoint: str) -> StoredStates | NativeStates:
 
 
 def _named_as_ours(checkpoint: str, problem: DescriptionError) -> StoredStates:
-    """What is damaged in a checkpoint of ours is named as a start names it; else the problem is."""
+    """Damage in a stateplan checkpoint is named as a start names it; else the problem itself."""
     try:
         states = StoredStates.open(checkpoint)
     except RuntimeFailure as failure:

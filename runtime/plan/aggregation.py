@@ -40,7 +40,7 @@ from ...planner.model.tree import replace
 from .carried import Carried, constant_length, key, plain, window
 from .event_times import check_aggregation
 from .facts import BatchFacts
-from .nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling
+from .nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling, used_by
 from .specs import (
     AggregateSpec,
     BufferedFunction,
@@ -303,9 +303,8 @@ def _keyed_rows(
     """An aggregation's rows: the parts of its keys, and the columns that `made` is made of."""
     values = {to_attribute(e).expr_id: e for e in partial.keys}
     parts = [p for k in keys for p in k.split(without_alias(values[k.column.expr_id]))]
-    used = frozenset[int]().union(*(e.references for e in made))
     own = {to_attribute(part).expr_id for part in parts}
-    others = [a for a in partial.child.output if a.expr_id in used and a.expr_id not in own]
+    others = [a for a in used_by(made, partial.child.output) if a.expr_id not in own]
     below = unsorted(partial.child)
     # A key may be used by a function as well: under its own id it is a part, unless it is split.
     return Select(child=translate(below, facts), columns=(*parts, *others))

@@ -38,7 +38,7 @@ class Exactness(Protocol):
         """The expression, its parts in a form that the engine computes as Spark does the plain."""
 
     def disagreements(self, exact: Expression, conf: Conf) -> Sequence[tuple[Expression, str]]:
-        """The parts that it computes otherwise, or nobody has compared, with the reason."""
+        """The parts that it computes otherwise than Spark, or may, with the reason."""
 
     def sort_key(self, key: Expression) -> Expression:
         """A key of an order in the form in which the engine orders as Spark does the plain."""

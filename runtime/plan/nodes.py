@@ -9,7 +9,7 @@ Columns are known by their ids: names are for reading, and mean nothing.
     Exchange                           rows to the tasks of their keys, or to one task
     Union                              rows of several inputs as one stream
     Aggregate                          the engine's own grouping
-    Kernel                             one stateful operator of ours, over one input or several
+    Kernel                             one of our stateful operators, over one input or several
     ObserveEventTime, ObserveMetrics, ObserveBuffers, CountRows   figures of the rows that pass
                                        (observing_nodes.py)
     CallPython                         the user's Python functions, called in this process
@@ -18,7 +18,7 @@ Columns are known by their ids: names are for reading, and mean nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import is_
 from typing import ClassVar, Literal
 
@@ -234,6 +234,12 @@ class Kernel(RuntimeNode):
     @cached_property
     def output(self) -> Columns:
         return travelling(self.emitted)
+
+
+def used_by(expressions: Iterable[Expression], columns: Columns) -> Columns:
+    """Those of some columns that expressions refer to."""
+    used = {id_ for expression in expressions for id_ in expression.references}
+    return tuple(column for column in columns if column.expr_id in used)
 
 
 def travelling(columns: Sequence[Carried]) -> Columns:

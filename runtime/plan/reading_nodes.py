@@ -15,7 +15,7 @@ from ...planner.model.expressions.core import Literal as Constant
 from ...planner.model.frozen import dataclass
 from ...planner.model.lazy import cached_property
 from ...planner.model.tree import replace
-from .nodes import Columns, Kernel, RuntimeNode
+from .nodes import Columns, Kernel, RuntimeNode, used_by
 
 Stage = tuple[tuple[Expression, ...], Columns, tuple[Expression, ...]]
 """Expressions, the columns that they are over, and the conditions of the rows they are of."""
@@ -56,7 +56,7 @@ class LookUp:
     @property
     def used(self) -> Columns:
         """The table's columns that are read."""
-        return _used(self.attributes, (*self.given, *self.found, *self.table_keys))
+        return used_by((*self.given, *self.found, *self.table_keys), self.attributes)
 
     @property
     def computed(self) -> tuple[Expression, ...]:
@@ -214,12 +214,7 @@ class ReadFiles(RuntimeNode):
             return self.read
         values, _, conditions = self.stages[0]
         observed = () if self.event_time is None else (self.event_time,)
-        return _used(self.attributes, (*values, *conditions, *observed))
-
-
-def _used(columns: Columns, expressions: Sequence[Expression]) -> Columns:
-    ids = {id_ for e in expressions for id_ in e.references}
-    return tuple(a for a in columns if a.expr_id in ids)
+        return used_by((*values, *conditions, *observed), self.attributes)
 
 
 def reads_files(kernel: Kernel) -> bool:

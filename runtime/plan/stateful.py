@@ -65,7 +65,7 @@ def _(node: StreamingGlobalLimitExec, facts: BatchFacts) -> RuntimeNode:
     Which rows a limit lets through is not laid down, only how many. Where the sources know how many
     rows they give, and all of them may pass, no row needs to be looked at; if only some of them
     come here, these are counted. Neither is there anything to look at once the limit is reached. In
-    between, and over rows whose number nobody knows, they all go through one task, as in Spark.
+    between, and over rows whose number is not known, they all go through one task, as in Spark.
     """
     plan, limited = _below(node)
     below = translate(plan, facts)

@@ -1,8 +1,8 @@
-"""Kafka's topics as a sink: Spark's columns and options, through librdkafka, without a JVM."""
+"""Kafka topics as a sink: Spark's columns and options, through librdkafka, without a JVM."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
@@ -109,6 +109,16 @@ def _refused(message: str, hint: str) -> RuntimeFailure:
 def _sending(
     settings: Mapping[str, str], topic: str | None, places: Mapping[str, int], given: Any
 ) -> Work:
+    """Sends the rows of a partition.
+
+    Args:
+        settings: the producer's.
+        topic: of all rows; None: it is in a column.
+        places: where the columns are.
+        given: the producer of this process; None: each task makes its own.
+    """
+    records = _record_maker(topic, places)
+
     def work(partition: int, batches: Iterator[Any]) -> Iterator[bytes]:
         from confluent_kafka import Producer
 
@@ -119,7 +129,7 @@ def _sending(
             if error is not None:
                 failures.append(error)
 
-        def send(**record: Any) -> None:
+        def send(record: Mapping[str, Any]) -> None:
             while True:
                 try:
                     producer.produce(on_delivery=delivered, **record)
@@ -127,27 +137,10 @@ def _sending(
                 except BufferError:  # full: until some records are delivered
                     producer.poll(0.1)
 
-        def column(batch: Any, name: str) -> list[Any]:
-            place = places.get(name)
-            return [None] * batch.num_rows if place is None else batch.column(place).to_pylist()
-
         rows = 0
         for batch in batches:
-            topics = [topic] * batch.num_rows if topic else column(batch, "topic")
-            parts = [column(batch, name) for name in ("key", "value", "partition", "headers")]
-            for to, key, value, number, headers in zip(topics, *parts, strict=True):
-                if to is None:
-                    raise ValueError(
-                        "[KAFKA_NULL_TOPIC_IN_DATA] The Kafka message data sent to the producer "
-                        "contains a null topic. Use the `topic` option for setting a default topic."
-                    )
-                send(
-                    topic=to,
-                    key=key,
-                    value=value,
-                    partition=-1 if number is None else number,
-                    headers=headers and [(h["key"], h["value"]) for h in headers],
-                )
+            for record in records(batch):
+                send(record)
             rows += batch.num_rows
             producer.poll(0)
             if failures:
@@ -160,3 +153,32 @@ def _sending(
         yield str(rows).encode()
 
     return work
+
+
+def _record_maker(
+    topic: str | None, places: Mapping[str, int]
+) -> Callable[[Any], Iterator[dict[str, Any]]]:
+    """Makes the producer's arguments of each row of an Arrow batch; it travels as `Work` does."""
+
+    def records(batch: Any) -> Iterator[dict[str, Any]]:
+        def column(name: str) -> list[Any]:
+            place = places.get(name)
+            return [None] * batch.num_rows if place is None else batch.column(place).to_pylist()
+
+        topics = [topic] * batch.num_rows if topic else column("topic")
+        parts = [column(name) for name in ("key", "value", "partition", "headers")]
+        for to, key, value, number, headers in zip(topics, *parts, strict=True):
+            if to is None:
+                raise ValueError(
+                    "[KAFKA_NULL_TOPIC_IN_DATA] The Kafka message data sent to the producer "
+                    "contains a null topic. Use the `topic` option for setting a default topic."
+                )
+            yield {
+                "topic": to,
+                "key": key,
+                "value": value,
+                "partition": -1 if number is None else number,
+                "headers": headers and [(h["key"], h["value"]) for h in headers],
+            }
+
+    return records

@@ -1,4 +1,4 @@
-"""A DataSource of PySpark's as a sink: its stream writer, without the JVM that calls it."""
+"""A PySpark DataSource as a sink: its stream writer, without the JVM that calls it."""
 
 from __future__ import annotations
 

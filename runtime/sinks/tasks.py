@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 Work = Callable[[int, Iterator[Any]], Iterator[bytes]]
 """Takes a partition's number and its Arrow batches, and says something to the driver. It travels to
-Spark's tasks, where this package may not be: it is a function within a function, which takes
-nothing from a module of ours when it is called."""
+Spark's tasks, where this package may not be: it is a function within a function, which uses
+nothing of this package when it is called."""
 
 
 def in_tasks(frame: DataFrame, work: Work) -> list[bytes]:

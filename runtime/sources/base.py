@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...planner.model.errors import DescriptionError
+from ...planner.model.errors import DescriptionError, RuntimeFailure
 from ...planner.model.formats import fixed_schema
 from ...planner.model.schemas.types import StructType, as_nullable
-from ..checkpoint import Offset
+from ..checkpoint import Offset, compact_json, other_query
 from ..options import Options
 from ..plan.facts import Reader
 from ..state import Location
@@ -77,6 +77,14 @@ class SourceRequest:
                 hint="Leave 'schema' out.",
             )
         return columns
+
+
+def not_its_offset(offset: Offset, format: str) -> RuntimeFailure:
+    """The error for an offset that a source of this format did not write."""
+    return other_query(
+        f"The checkpoint's offset {compact_json(offset):.200} is not one of a source of format "
+        f"'{format}'."
+    )
 
 
 class Source(ABC):

@@ -14,11 +14,10 @@ from ..checkpoint import Offset, compact_json
 from ..delta import AddedFile, DeltaLog, opened, read_schema, schema_of, table_uri
 from ..files import corrupt, read_whole, write_new
 from ..state import Location
-from .base import SourceRequest
+from .base import SourceRequest, not_its_offset
 from .delta_files import BEFORE_ALL, DeltaFiles, Place, check_readable, unreadable
 from .delta_reading import reading
 from .parted import PartedSource, Read
-from .rate import not_its_offset
 
 _OPTIONS = (
     *("startingVersion", "startingTimestamp", "maxFilesPerTrigger", "maxBytesPerTrigger"),

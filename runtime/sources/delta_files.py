@@ -49,7 +49,7 @@ class DeltaFiles:
         self._snapshots: dict[int, list[AddedFile]] = {}
 
     def forget(self, before: int) -> None:
-        """Let go of versions that nobody asks for again."""
+        """Forget versions that are not asked for again."""
         self._log.forget(before)
         self._snapshots = {n: files for n, files in self._snapshots.items() if n >= before}
 

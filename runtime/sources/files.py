@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure
 from ...planner.model.schemas.types import StructType
-from ..checkpoint import Offset
+from ..checkpoint import Offset, other_query
 from ..compactible_log import CompactibleLog, Entry
 from ..files import corrupt, file_uri, local_path
 from ..frames import rows_frame, spark_schema
@@ -311,11 +311,9 @@ class FileSource(Source):
         if is_glob(self.location):
             return
         if path != self.location and not path.startswith(self.location.rstrip("/") + "/"):
-            raise RuntimeFailure(
-                "STATEPLAN_CHECKPOINT_OTHER_QUERY",
+            raise other_query(
                 f"The checkpoint has read '{path}', which does not lie in '{self.location}': it "
-                "belongs to a query with another source at this place.",
-                hint="Give the query the checkpoint it started with, or a new directory.",
+                "belongs to a query with another source at this place."
             )
 
 
@@ -348,11 +346,7 @@ def _number(offset: Offset | None) -> int:
         return -1
     number = offset.get("logOffset") if isinstance(offset, dict) else None
     if not isinstance(number, int):
-        raise RuntimeFailure(
-            "STATEPLAN_CHECKPOINT_OTHER_QUERY",
-            f"The checkpoint's offset '{offset}' is not one of a file source.",
-            hint="Give the query the checkpoint it started with, or a new directory.",
-        )
+        raise other_query(f"The checkpoint's offset '{offset}' is not one of a file source.")
     return number
 
 

@@ -1,4 +1,4 @@
-"""Kafka's topics as a stream: Spark's options, offsets and rows, through librdkafka."""
+"""Kafka topics as a stream: Spark's options, offsets and rows, through librdkafka."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..files import corrupt, read_whole, write_new
 from ..kafka import client, client_settings
 from ..options import Options
 from ..state import Location
-from .base import SourceRequest
+from .base import SourceRequest, not_its_offset
 from .kafka_offsets import (
     Brokers,
     Chosen,
@@ -31,7 +31,6 @@ from .kafka_offsets import (
 from .kafka_reading import reading
 from .kafka_starting import Limits, Starting
 from .parted import PartedSource, Read
-from .rate import not_its_offset
 
 _CHOICES = ("assign", "subscribe", "subscribePattern")
 _KNOWN = (

@@ -1,4 +1,4 @@
-"""Where a stream of Kafka's begins, and how much each of its batches takes."""
+"""Where a Kafka stream begins, and how much each of its batches takes."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _FEW = 8  # parts, each of which gets a task of its own
 
 Read = Callable[[Sequence[Any]], Iterator[Any]]
 """Gives the Arrow batches of some parts. It travels to Spark's tasks, where this package may not
-be: it is a function within a function, which takes nothing from a module of ours when called."""
+be: it is a function within a function, which uses nothing of this package when called."""
 
 
 class PartedSource(RowsSource):

@@ -1,4 +1,4 @@
-"""A DataSource of PySpark's as a stream: its reader's methods, without the JVM that calls them."""
+"""A PySpark DataSource as a stream: its reader's methods, without the JVM that calls them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROWS = 10_000  # spark.sql.execution.arrow.maxRecordsPerBatch
 
 
 def is_data_source(given: object) -> bool:
-    """Whether it is a DataSource of PySpark's, or a class of such."""
+    """Whether it is a PySpark DataSource, or a class of such."""
     from pyspark.sql.datasource import DataSource
 
     return issubclass(given if isinstance(given, type) else type(given), DataSource)

@@ -6,14 +6,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from ...planner.model.errors import RuntimeFailure
 from ...planner.model.formats import fixed_schema
 from ...planner.model.schemas.types import StructType
-from ..checkpoint import Offset, compact_json
+from ..checkpoint import Offset
 from ..files import corrupt, read_whole, write_new
 from ..options import Options
 from ..state import Location
-from .base import Source, SourceRequest
+from .base import Source, SourceRequest, not_its_offset
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -188,16 +187,6 @@ class RateMicroBatchSource(Source):
         if not isinstance(offset, dict) or not {"offset", "timestamp"} <= set(offset):
             raise not_its_offset(offset, "rate-micro-batch")
         return int(offset["offset"]), int(offset["timestamp"])
-
-
-def not_its_offset(offset: Offset, format: str) -> RuntimeFailure:
-    """The error for an offset that a source of this format did not write."""
-    return RuntimeFailure(
-        "STATEPLAN_CHECKPOINT_OTHER_QUERY",
-        f"The checkpoint's offset {compact_json(offset):.200} is not one of a source of format "
-        f"'{format}'.",
-        hint="Give the query the checkpoint it started with, or a new directory.",
-    )
 
 
 def _schema() -> StructType:

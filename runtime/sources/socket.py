@@ -14,9 +14,8 @@ from ...planner.model.errors import DescriptionError, RuntimeFailure
 from ...planner.model.formats import fixed_schema
 from ..checkpoint import Offset
 from ..options import Options
-from .base import SourceRequest
+from .base import SourceRequest, not_its_offset
 from .parted import RowsSource
-from .rate import not_its_offset
 
 
 class SocketSource(RowsSource):

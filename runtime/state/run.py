@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .checksums import Damaged, Sealed, open_batch
+from .errors import StateError, cannot_read
 from .evolution import evolved
 from .locations import located
 from .narrow import widened
@@ -35,7 +36,7 @@ from .rows import (
     times_at,
 )
 from .storage import Location, Place
-from .version import RunInfo, StateError, cannot_read
+from .version import RunInfo
 
 TYPES = b"types"
 """In the schema's metadata: the types of keys and values, as an Arrow schema."""

@@ -11,12 +11,14 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from .compaction import choose, merge_runs
+from .errors import StateError
+from .manifests import delete_files
 from .parts import is_variable
 from .rows import Int64, Keys, Mask, StateRows, concat_rows
 from .run import Layout, Run
 from .sorting import stable_order
 from .storage import Place
-from .version import RunInfo, StateError, StateVersion, Writes, delete_files
+from .version import RunInfo, StateVersion, Writes
 from .written import write_run
 
 

@@ -9,13 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .checksums import Sealing
+from .errors import cannot_write
 from .locations import located
 from .narrow import narrowed
 from .rows import NEVER, Int64, StateRows
 from .run import SCANNED, TYPES, Layout
 from .sorting import stable_order
 from .storage import Place
-from .version import RunInfo, cannot_write
+from .version import RunInfo
 
 
 def write_run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,6 +18,9 @@ from .checked import CheckedScenario, check_scenario
 from .update import write_expectation
 
 SUFFIXES = (".yaml", ".yml", ".json")
+Result = tuple[Path, str, CheckedScenario]
+"""A scenario's file and name, and what came of it."""
+_OUTCOMES = ("passed", "failed", "updated", "without expectation", "not chosen", "not run")
 _WORD = re.compile(r"\s*(\(|\)|[^\s()]+)")
 
 
@@ -98,44 +102,55 @@ def run_paths(
     scenarios = [one for one in named if wanted(f"{one[0].name} {one[1]}")]
     spark, choice = open_session(engine, "test", master=master)
     print(f"engine: {choice.engine}. {choice.reason}", file=out)
-    results: list[tuple[Path, str, CheckedScenario]] = []
-    counts = {"passed": 0, "failed": 0, "updated": 0, "without expectation": 0}
+    results: list[Result] = []
+    counts = Counter[str](passed=0, failed=0)
     for path, name, scenario in scenarios:
         result = check_scenario(spark, scenario)
         results.append((path, name, result))
-        ran = f"{len(result.emitted.get('batches') or [])} batches, {result.seconds:.1f} s"
-        if update and (result.found or not result.expects):
-            counts["updated"] += 1
-            write_expectation(path, result.emitted)
-            print(f"wrote {name}: {ran}", file=out)
-        elif not result.expects:
-            counts["without expectation"] += 1
-            print(f"ran   {name}: {ran}, nothing expected; --update writes it", file=out)
-            _print_emitted(result.emitted, out)
-        elif not result.found:
-            counts["passed"] += 1
-            print(f"ok    {name}: {ran}", file=out)
-        else:
-            counts["failed"] += 1
-            print(f"FAIL  {name}: {scenario.title or ''} ({ran})", file=out)
-            for line in result.report:
-                print(f"      {line}", file=out)
-            if first_failure:
-                break
+        outcome = _reported(path, name, scenario.title or "", result, update, out)
+        counts[outcome] += 1
+        if outcome == "failed" and first_failure:
+            break
     if json_out is not None:
-        emitted = [{"id": name, **result.emitted} for _, name, result in results]
-        text = json.dumps(emitted, indent=1, ensure_ascii=False)
-        Path(json_out).write_text(text + "\n", encoding="utf-8")
+        _write_json(Path(json_out), results)
     if junit_out is not None:
         _write_junit(Path(junit_out), results)
-    rare = {name: n for name, n in counts.items() if n or name in ("passed", "failed")}
-    rest = {"not chosen": len(named) - len(scenarios), "not run": len(scenarios) - len(results)}
-    rare |= {name: n for name, n in rest.items() if n}
-    print(", ".join(f"{n} {name}" for name, n in rare.items()), file=out)
+    counts["not chosen"] = len(named) - len(scenarios)
+    counts["not run"] = len(scenarios) - len(results)
+    shown = [name for name in _OUTCOMES if counts[name] or name in ("passed", "failed")]
+    print(", ".join(f"{counts[name]} {name}" for name in shown), file=out)
     return 1 if counts["failed"] else 0
 
 
-def _write_junit(path: Path, results: Sequence[tuple[Path, str, CheckedScenario]]) -> None:
+def _reported(
+    path: Path, name: str, title: str, result: CheckedScenario, update: bool, out: TextIO | None
+) -> str:
+    """What came of a scenario, of `_OUTCOMES`, once it is printed; `update` writes what differs."""
+    ran = f"{len(result.emitted.get('batches') or [])} batches, {result.seconds:.1f} s"
+    if update and (result.found or not result.expects):
+        write_expectation(path, result.emitted)
+        print(f"wrote {name}: {ran}", file=out)
+        return "updated"
+    if not result.expects:
+        print(f"ran   {name}: {ran}, nothing expected; --update writes it", file=out)
+        _print_emitted(result.emitted, out)
+        return "without expectation"
+    if not result.found:
+        print(f"ok    {name}: {ran}", file=out)
+        return "passed"
+    print(f"FAIL  {name}: {title} ({ran})", file=out)
+    for line in result.report:
+        print(f"      {line}", file=out)
+    return "failed"
+
+
+def _write_json(path: Path, results: Sequence[Result]) -> None:
+    emitted = [{"id": name, **result.emitted} for _, name, result in results]
+    text = json.dumps(emitted, indent=1, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def _write_junit(path: Path, results: Sequence[Result]) -> None:
     failed = sum(bool(result.found) for _, _, result in results)
     unchecked = sum(not result.expects for _, _, result in results)
     suite = ElementTree.Element(

@@ -1,4 +1,4 @@
-"""A streaming query under test: led step by step, its rows and its state checked."""
+"""A streaming query under test: driven step by step, its rows and its state checked."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Self
 from ...planner.model.schemas.types import StructField
 from ..comparison import as_text, plain, unmatched
 from ..rows import read_rows
-from .led_query import LedQuery
 from .report import side_by_side, state_rows
+from .stepped_query import SteppedQuery
 
 
-class StreamTest(LedQuery):
-    """A query that is led by hand, with checks of what it emits and keeps.
+class StreamTest(SteppedQuery):
+    """A query that is driven by hand, with checks of what it emits and keeps.
 
     Rows that are expected may be written as those that come out, or with Python's values; in any
     order, unless the query sorts (`ordered`).

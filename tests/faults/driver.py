@@ -201,8 +201,9 @@ def _connect_to(gateway: Gateway) -> SparkSession:
 def perform(spark: SparkSession, run: Run, start: int) -> None:
     """Run the query until there is nothing left to read, with the run's fault."""
     from stateplan.planner.model.schemas.ddl import parse_schema
+    from stateplan.runtime.progress import clock_ms
     from stateplan.runtime.sources import FileSource
-    from stateplan.runtime.streaming import run_to_completion
+    from stateplan.runtime.streaming import StartRequest, run_to_completion
     from stateplan.runtime.triggers import AVAILABLE_NOW
 
     from . import tasks
@@ -216,16 +217,16 @@ def perform(spark: SparkSession, run: Run, start: int) -> None:
     sink = make_sink(case.sink, run.folder, run.fail_sink)
     commits = run.folder / "checkpoint" / "commits"
     with tasks.installed(run.task_fault, embedded=run.on == "embedded"):
-        run_to_completion(
-            spark,
-            case.query().execution,
+        request = StartRequest(
+            execution=case.query().execution,
             sources={"events": source},
             sink=sink,
             trigger=AVAILABLE_NOW,
             checkpoint=run.folder / "checkpoint",
             tasks=case.tasks_of(start),
-            now_ms=partial(clock, commits) if case.kind in USER_STATE else None,
+            now_ms=partial(clock, commits) if case.kind in USER_STATE else clock_ms,
         )
+        run_to_completion(spark, request)
 
 
 def start_server() -> None:

@@ -13,7 +13,7 @@ def each(column: Any, function: Callable[[Any], Any], kind: Any) -> Any:
 
     Args:
         column: an Arrow array.
-        function: takes a value of Python's; gives one of the type `kind`, or None for null.
+        function: takes a Python value; gives one of the type `kind`, or None for null.
         kind: the Arrow type of the results.
     """
     coded = column.dictionary_encode()

@@ -22,7 +22,7 @@ def _by_arrow(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with_text(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same of one that takes a column and a text of Python's."""
+    """The same of one that takes a column and a Python string."""
     return lambda step, column, text: function(column, text.as_py())
 
 

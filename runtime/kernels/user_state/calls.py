@@ -49,7 +49,7 @@ class Run:
         self._emitted = Emitted(kernel.emits, returned, kernel.settings)
 
     def fail(self, error: KernelError) -> KernelError:
-        """Note an error that ends the batch, whoever catches it."""
+        """Note an error that ends the batch, even if the user's code catches it."""
         self.failure = self.failure or error
         return error
 

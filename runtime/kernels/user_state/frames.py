@@ -171,7 +171,7 @@ class Emitted:
         self._rows += len(frame)
 
     def add_rows(self, rows: Sequence[Any]) -> None:
-        """Take in rows of PySpark's."""
+        """Take in PySpark rows."""
         from pyspark.sql.pandas.types import to_arrow_type
 
         if not rows:

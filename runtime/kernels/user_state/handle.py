@@ -59,7 +59,7 @@ class Task(Protocol):
         """The rows of a variable."""
 
     def fail(self, error: KernelError) -> KernelError:
-        """Note an error that ends the batch, whoever catches it."""
+        """Note an error that ends the batch, even if the user's code catches it."""
 
 
 class Handle(StatefulProcessorHandle):

@@ -45,10 +45,11 @@ from ..nodes import (
     RuntimeNode,
     Select,
     Union,
+    used_by,
 )
 from ..observing_nodes import CountRows, ObserveBuffers, Observed, ObserveEventTime, ObserveMetrics
+from .division import Division
 from .exact_steps import ExactSteps, not_exact
-from .over_computed import over_computed, over_engine
 from .share_arguments import LONGEST, share_arguments, text_size
 
 CALLED_KINDS = frozenset((101, 200, 204, 250, 251))
@@ -153,10 +154,8 @@ class _Exactly:
             whole = replace(node, in_arrow=True)
             if computable(whole):
                 return whole
-        columns, conditions = (
-            tuple(map(self._exact, node.columns)),
-            tuple(map(self._exact, node.conditions)),
-        )
+        columns = tuple(map(self._exact, node.columns))
+        conditions = tuple(map(self._exact, node.conditions))
         reasons = [r for e in (*conditions, *columns) for r in self._reasons(e)]
         pairs = zip((*node.columns, *node.conditions), (*columns, *conditions), strict=True)
         if not reasons and all(exact is plain for plain, exact in pairs):
@@ -210,25 +209,15 @@ class _Exactly:
         """Parts of columns by the engine, below the rest of them; None: there are no such parts."""
         if any(map(self._differs, node.conditions)):
             return None
-        made: dict[Expression, Alias] = {}
+        division = self._division(node.child.output)
         above = tuple(
-            over_engine(
-                column,
-                node.child.output,
-                made,
-                self._differs,
-                self._exactness.lazy,
-                lambda part: self._exactness.can_fail(self._exact(part), self._conf),
-            )
-            if self._differs(column)
-            else column
+            division.over_engine(column) if self._differs(column) else column
             for column in node.columns
         )
-        if not made:
+        if not division.made:
             return None
-        used = frozenset[int]().union(*(column.references for column in above))
-        passed = tuple(a for a in node.child.output if a.expr_id in used)
-        given = replace(node, columns=(*passed, *made.values()))
+        passed = used_by(above, node.child.output)
+        given = replace(node, columns=(*passed, *division.made.values()))
         try:
             return self._select(Select(child=self._select(given), columns=above))
         except RuntimeFailure:
@@ -246,18 +235,16 @@ class _Exactly:
         plain = all(isinstance(column, AttributeReference) for column in node.columns)
         if conditions and not (plain and len(conditions) == 1):
             rest = conditions[count:]
-            used = frozenset[int]().union(*(e.references for e in (*node.columns, *rest)))
-            passed = tuple(a for a in node.child.output if a.expr_id in used)
+            passed = used_by((*node.columns, *rest), node.child.output)
             below = replace(node, columns=passed, conditions=tuple(conditions[:count]))
             return self._select(replace(node, child=self._select(below), conditions=tuple(rest)))
-        made: dict[Expression, Alias] = {}
-        fed_columns = tuple(self._over(c, node, made) for c in node.columns)
-        fed_conditions = tuple(self._over(c, node, made) for c in conditions)
-        if not made:
+        division = self._division(node.child.output)
+        fed_columns = tuple(map(division.over_computed, node.columns))
+        fed_conditions = tuple(map(division.over_computed, conditions))
+        if not division.made:
             return None
-        used = frozenset[int]().union(*(e.references for e in (*fed_conditions, *fed_columns)))
-        passed = tuple(a for a in node.child.output if a.expr_id in used)
-        fed = Select(child=node.child, columns=(*passed, *made.values()), in_arrow=True)
+        passed = used_by((*fed_conditions, *fed_columns), node.child.output)
+        fed = Select(child=node.child, columns=(*passed, *division.made.values()), in_arrow=True)
         return self._select(
             replace(node, child=fed, conditions=fed_conditions, columns=fed_columns)
         )
@@ -268,22 +255,25 @@ class _Exactly:
             case GenerateExec(generator=Call(arguments=arguments) as generator) as operator:
                 (child,) = node.inputs
                 below = Select(child=child, columns=child.output)
-                made: dict[Expression, Alias] = {}
-                over = tuple(self._over(one, below, made) for one in arguments)
-                if made:
-                    fed = self._select(replace(below, columns=(*child.output, *made.values())))
+                division = self._division(child.output)
+                over = tuple(map(division.over_computed, arguments))
+                if division.made:
+                    columns = (*child.output, *division.made.values())
+                    fed = self._select(replace(below, columns=columns))
                     generator = replace(generator, arguments=over)
                     return replace(
                         node, inputs=(fed,), operator=replace(operator, generator=generator)
                     )
         return node
 
-    def _over(
-        self, expression: Expression, select: Select, made: dict[Expression, Alias]
-    ) -> Expression:
-        """An expression of a select over columns for what our Arrow code computes of it."""
-        columns, lazy = select.child.output, self._exactness.lazy
-        return over_computed(expression, columns, made, self._differs, lazy)
+    def _division(self, columns: Sequence[AttributeReference]) -> Division:
+        """Divides expressions over some columns."""
+        return Division(
+            columns=columns,
+            differs=self._differs,
+            can_fail=lambda part: self._exactness.can_fail(self._exact(part), self._conf),
+            lazy=self._exactness.lazy,
+        )
 
     def _differs(self, expression: Expression) -> bool:
         return bool(self._reasons(self._exact(expression)))

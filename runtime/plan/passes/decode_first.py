@@ -20,7 +20,7 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.schemas.types import BinaryType, StringType
 from ..facts import BatchFacts
-from ..nodes import RuntimeNode, Select
+from ..nodes import RuntimeNode, Select, used_by
 from .compute_exactly import computable
 
 
@@ -42,8 +42,7 @@ def decode_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
         columns = tuple(column.transform_up(named) for column in node.columns)
         conditions = tuple(condition.transform_up(named) for condition in node.conditions)
-        used = frozenset[int]().union(*(e.references for e in (*columns, *conditions)))
-        kept = (column for column in node.child.output if column.expr_id in used)
+        kept = used_by((*columns, *conditions), node.child.output)
         below = Select(child=node.child, columns=(*kept, *texts.values()), in_arrow=True)
         return replace(node, child=below, columns=columns, conditions=conditions)
 

@@ -30,7 +30,7 @@ _HOW = {
 
 
 _COLUMNAR = ("parquet", "orc")
-"""Formats of files of which the columns that nobody reads do not matter."""
+"""File formats of which columns that the query does not read do not matter."""
 
 
 class ExactSteps:
@@ -75,7 +75,7 @@ class ExactSteps:
                 return
 
     def kernel(self, node: Kernel) -> None:
-        """Check an operator of ours that takes rows in the order in which Spark reads them.
+        """Check one of our operators that takes rows in the order in which Spark reads them.
 
         Where sessions are made, Spark puts the rows of one partition behind those of another.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import chain
 
 from ....planner.model.expressions.core import (
     Alias,
@@ -24,7 +25,7 @@ from ....planner.model.expressions.core import (
 from ....planner.model.tree import replace
 from ..facts import BatchFacts
 from ..guarded import guarded_arguments
-from ..nodes import Expand, RuntimeNode, Select
+from ..nodes import Expand, RuntimeNode, Select, used_by
 from .merge_selects import combined
 
 
@@ -66,8 +67,7 @@ def _shared(node: RuntimeNode) -> RuntimeNode:
     projections = tuple(tuple(map(taken, projection)) for projection in node.projections)
     if not found:
         return node
-    used = frozenset[int]().union(*(e.references for values in projections for e in values))
-    passed = (a for a in node.child.output if a.expr_id in used)
+    passed = used_by(chain.from_iterable(projections), node.child.output)
     below = Select(child=node.child, columns=(*passed, *found.values()))
     return replace(node, child=below, projections=projections)
 

@@ -29,7 +29,7 @@ from ....planner.model.schemas.types import LONG, MapType, contains_type
 from ....planner.model.tree import replace
 from ..carried import Carried, plain
 from ..facts import GROUPS, RECEIVED, BatchFacts
-from ..nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling
+from ..nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling, used_by
 from ..reading_nodes import reads_files
 from ..specs import AggregateSpec
 
@@ -78,9 +78,8 @@ def _grouped(kernel: Kernel, spec: AggregateSpec) -> RuntimeNode:
     count = AggregateExpression(function=Call(name="count", arguments=(lit(1),)))
     number = Alias(child=count, name="rows")
     parts = [c for c in rows.columns if _is_part(c, keys)]
-    used = frozenset[int]().union(*(p.references for p in partials))
     own = {to_attribute(c).expr_id for c in parts}
-    others = [a for a in rows.child.output if a.expr_id in used and a.expr_id not in own]
+    others = [a for a in used_by(partials, rows.child.output) if a.expr_id not in own]
     groups = Aggregate(
         child=replace(rows, columns=(*parts, *others)),
         keys=tuple(made),

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...errors import BYPASS
-from ..programs.accepting import keeps_digits
+from ..programs.accepting_numbers import keeps_digits
 from ..programs.operation_facts import FLOATS
 from ..programs.program import Step, decimal_of
 from ..values import messages

@@ -36,7 +36,7 @@ from ...json.support import is_written
 from ...json.support import unsupported as json_unsupported
 from .day_times import in_day_time, is_zero
 from .kinds import Unsupported, is_constant, kind_of
-from .operation_facts import FLOATS, leaves, takes
+from .operation_facts import FLOATS, Arguments, leaves, takes
 from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
 from .shapes import context_of, positive_remainder
 from .supported import OPERATIONS, can_cast, cast_raises
@@ -321,8 +321,7 @@ class _Compiler:
         if UNTOUCHED in kinds and not passing:
             raise Unsupported(f"{name} of what only passes")
         kind = kind_of(expression.data_type)
-        fits = takes(known, kinds, values)
-        if not fits or (known.accepts and not known.accepts(kinds, values, options)):
+        if not takes(known, Arguments(kinds, values, options)):
             types = ", ".join(argument.data_type.simple for argument in arguments)
             raise Unsupported(f"{name}({types})")
         below = any(self.steps[place].raises for place in inputs)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Literal as Lit
+from typing import NamedTuple
 
 from .program import Kind
 
@@ -25,6 +26,20 @@ Signature = tuple[str, ...]
 and maps; one that begins with `=` takes constants only."""
 
 
+class Arguments(NamedTuple):
+    """The arguments of an operation, and the options of its call.
+
+    Attributes:
+        kinds: of the arguments.
+        values: of those that are constants; `...` for the others.
+        options: of the call; for most operations none.
+    """
+
+    kinds: Sequence[Kind]
+    values: Sequence[object]
+    options: Sequence[object]
+
+
 @dataclass(frozen=True)
 class Operation:
     """What is known of an operation.
@@ -36,8 +51,7 @@ class Operation:
         right_first: whether Spark computes the second argument first.
         eager: whether Spark computes all arguments, null or not; if not, an argument is computed
             only where none before it is null.
-        accepts: what else must hold, given the kinds of the arguments, their constant values
-            (`...`: no constant) and the options of the call.
+        accepts: what else must hold of the arguments.
     """
 
     signatures: tuple[Signature, ...]
@@ -45,7 +59,7 @@ class Operation:
     raises: Lit["never", "ANSI", "always"] = "never"
     right_first: bool = False
     eager: bool = False
-    accepts: Callable[[Sequence[Kind], Sequence[object], Sequence[object]], bool] | None = None
+    accepts: Callable[[Arguments], bool] | None = None
 
 
 def same(kinds: Sequence[str], count: int) -> tuple[Signature, ...]:
@@ -72,20 +86,24 @@ def family(kind: Kind) -> str:
     return "decimal" if kind.startswith("decimal(") else kind
 
 
-def takes(operation: Operation, kinds: Sequence[Kind], values: Sequence[object]) -> bool:
-    """Whether a signature of an operation fits arguments; `values` has `...` for no constant."""
-    return any(_fits(operation, signature, kinds, values) for signature in operation.signatures)
+def same_kinds(given: Arguments) -> bool:
+    """Whether all arguments have one type."""
+    return all(kind == given.kinds[0] for kind in given.kinds)
 
 
-def _fits(
-    operation: Operation, signature: Signature, kinds: Sequence[Kind], values: Sequence[object]
-) -> bool:
-    more = len(kinds) - len(signature)
+def takes(operation: Operation, given: Arguments) -> bool:
+    """Whether an operation is computed here for these arguments."""
+    fits = any(_fits(operation, signature, given) for signature in operation.signatures)
+    return fits and (operation.accepts is None or operation.accepts(given))
+
+
+def _fits(operation: Operation, signature: Signature, given: Arguments) -> bool:
+    more = len(given.kinds) - len(signature)
     if more < 0 or (more and not operation.variadic):
         return False
     wanted = (*signature, *(signature[-1:] * more))
     return all(
         (code.lstrip("=") in ("any", family(kind)) or (code == "hashed" and family(kind) in HASHED))
         and (not code.startswith("=") or value is not ...)
-        for code, kind, value in zip(wanted, kinds, values, strict=True)
+        for code, kind, value in zip(wanted, given.kinds, given.values, strict=True)
     )

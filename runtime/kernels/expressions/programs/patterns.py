@@ -62,7 +62,7 @@ class Pattern:
 
 @cache
 def translated(pattern: str, wanted: tuple[int, ...] = ()) -> Pattern:
-    """A pattern of Java's.
+    """A Java pattern.
 
     Args:
         pattern: the pattern.

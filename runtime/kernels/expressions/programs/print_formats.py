@@ -7,12 +7,11 @@ imports neither Arrow nor numpy: the planner's passes ask it.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from .operation_facts import FLOATS, WHOLE
-from .program import Kind, Refused
+from .operation_facts import FLOATS, WHOLE, Arguments
+from .program import Refused
 
 _PART = re.compile(r"%([-+ 0,]*)([1-9][0-9]*)?(?:\.([0-9]+))?([sdxXf%n])|([^%]+)")
 _TAKES = {
@@ -87,15 +86,15 @@ def _is_known(one: Shown) -> bool:
     )
 
 
-def is_printed(kinds: Sequence[Kind], values: Sequence[object], *_: object) -> bool:
+def is_printed(given: Arguments) -> bool:
     """Whether arguments of these types are shown in a format."""
-    if not isinstance(values[0], str):
+    if not isinstance(given.values[0], str):
         return False
     try:
-        shown = [part for part in print_parts(values[0]) if isinstance(part, Shown)]
+        shown = [part for part in print_parts(given.values[0]) if isinstance(part, Shown)]
     except Refused:
         return False
-    given = kinds[1:]
-    return len(shown) <= len(given) and all(
-        kind in _TAKES[part.conversion] for part, kind in zip(shown, given, strict=False)
+    kinds = given.kinds[1:]
+    return len(shown) <= len(kinds) and all(
+        kind in _TAKES[part.conversion] for part, kind in zip(shown, kinds, strict=False)
     )

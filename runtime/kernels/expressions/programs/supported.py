@@ -7,7 +7,10 @@ neither Arrow nor numpy: the planner's passes ask it.
 
 from __future__ import annotations
 
-from . import accepting, print_formats
+from . import accepting_numbers as numbers
+from . import accepting_texts as texts
+from . import accepting_times as times
+from . import print_formats
 from .operation_facts import (
     FLOATS,
     ORDERED,
@@ -19,6 +22,7 @@ from .operation_facts import (
     family,
     leaves,
     same,
+    same_kinds,
 )
 from .program import Kind, Mode, decimal_of
 from .supported_nested import NESTED
@@ -36,21 +40,19 @@ OPERATIONS: dict[str, Operation] = {
     "not": Operation((("boolean",),)),
     "if": Operation(
         tuple(("boolean", kind, kind) for kind in ORDERED),
-        accepts=lambda kinds, *_: kinds[1] == kinds[2],
+        accepts=lambda given: given.kinds[1] == given.kinds[2],
     ),
     "case": Operation(tuple(("boolean", kind, kind) for kind in ORDERED)),
-    "coalesce": Operation(same(ORDERED, 1), variadic=True, accepts=accepting.same_kinds),
+    "coalesce": Operation(same(ORDERED, 1), variadic=True, accepts=same_kinds),
     **dict.fromkeys(("isnull", "isnotnull"), _ANY),
     "isnan": Operation(same(FLOATS, 1)),
-    **dict.fromkeys(
-        ("=", "<", "<=", ">", ">="), Operation(same(ORDERED, 2), accepts=accepting.same_kinds)
-    ),
-    "<=>": Operation(same(ORDERED, 2), accepts=accepting.same_kinds, eager=True),
-    "in": Operation(same(ORDERED, 2), variadic=True, accepts=accepting.same_kinds, eager=True),
+    **dict.fromkeys(("=", "<", "<=", ">", ">="), Operation(same(ORDERED, 2), accepts=same_kinds)),
+    "<=>": Operation(same(ORDERED, 2), accepts=same_kinds, eager=True),
+    "in": Operation(same(ORDERED, 2), variadic=True, accepts=same_kinds, eager=True),
     "inset": Operation(
         tuple((kind, f"={kind}") for kind in ORDERED if kind not in FLOATS),
         variadic=True,
-        accepts=accepting.same_kinds,
+        accepts=same_kinds,
         eager=True,
     ),
     **dict.fromkeys(
@@ -58,7 +60,7 @@ OPERATIONS: dict[str, Operation] = {
         Operation(
             same((*ORDERED, "array", "struct"), 2),
             variadic=True,
-            accepts=accepting.same_kinds,
+            accepts=same_kinds,
             eager=True,
         ),
     ),
@@ -68,22 +70,24 @@ OPERATIONS: dict[str, Operation] = {
     # Numbers.
     **dict.fromkeys(
         ("+", "-"),
-        Operation(same((*NUMERIC, "daytime"), 2), raises="ANSI", accepts=accepting.sum_fits),
+        Operation(same((*NUMERIC, "daytime"), 2), raises="ANSI", accepts=numbers.sum_fits),
     ),
-    "*": Operation(same(NUMERIC, 2), raises="ANSI", accepts=accepting.product_fits),
+    "*": Operation(same(NUMERIC, 2), raises="ANSI", accepts=numbers.product_fits),
     "/": Operation(
         (("double", "double"), ("decimal", "decimal")),
         raises="ANSI",
         right_first=True,
-        accepts=accepting.divides,
+        accepts=numbers.quotient_in_long,
     ),
     "div": Operation(same(("bigint", "daytime"), 2), raises="ANSI", right_first=True),
     **dict.fromkeys(
         ("%", "mod", "pmod"), Operation(same(NUMBERS, 2), raises="ANSI", right_first=True)
     ),
-    "negative": Operation(same((*NUMERIC, "daytime"), 1), raises="ANSI", accepts=accepting.short),
+    "negative": Operation(
+        same((*NUMERIC, "daytime"), 1), raises="ANSI", accepts=numbers.short_decimals
+    ),
     "positive": Operation(same(NUMERIC, 1)),
-    "abs": Operation(same(NUMERIC, 1), raises="ANSI", accepts=accepting.short),
+    "abs": Operation(same(NUMERIC, 1), raises="ANSI", accepts=numbers.short_decimals),
     **dict.fromkeys(("&", "|", "^"), Operation(same(WHOLE, 2))),
     "~": Operation(same(WHOLE, 1)),
     **dict.fromkeys(
@@ -92,12 +96,14 @@ OPERATIONS: dict[str, Operation] = {
     ),
     **dict.fromkeys(
         ("floor", "ceil", "ceiling"),
-        Operation(same(("double", "bigint", "decimal"), 1), raises="ANSI", accepts=accepting.short),
+        Operation(
+            same(("double", "bigint", "decimal"), 1), raises="ANSI", accepts=numbers.short_decimals
+        ),
     ),
-    "unscaledvalue": Operation((("decimal",),), accepts=accepting.in_a_long),
-    "makedecimal": Operation((("bigint",),), raises="ANSI", accepts=accepting.in_a_long),
+    "unscaledvalue": Operation((("decimal",),), accepts=numbers.decimal_in_long),
+    "makedecimal": Operation((("bigint",),), raises="ANSI", accepts=numbers.decimal_in_long),
     **dict.fromkeys(
-        ("round", "bround"), Operation((("double", "=int"),), accepts=accepting.few_digits)
+        ("round", "bround"), Operation((("double", "=int"),), accepts=numbers.few_places)
     ),
     **dict.fromkeys(("sqrt", "exp", "ln", "signum", "sign"), Operation((("double",),))),
     "log": Operation((("double", "double"),)),
@@ -110,28 +116,26 @@ OPERATIONS: dict[str, Operation] = {
     "hex": Operation((("bigint",), ("string",), ("binary",))),
     "conv": Operation((("string", "=int", "=int"),), raises="ANSI"),
     "bin": Operation((("bigint",),)),
-    "concat": Operation(
-        (("string",), ("array",)), variadic=True, eager=True, accepts=accepting.same_kinds
-    ),
+    "concat": Operation((("string",), ("array",)), variadic=True, eager=True, accepts=same_kinds),
     "concat_ws": Operation((("=string", "string"),), variadic=True, eager=True),
     "substring": Operation((("string", "=int", "=int"), ("string", "int", "int"))),
     **dict.fromkeys(("trim", "ltrim", "rtrim"), Operation((("string",), ("string", "=string")))),
-    "overlay": Operation((("string", "string", "=int", "=int"),), accepts=accepting.is_near),
-    "like": Operation(_TEXT_AND_CONSTANT, accepts=accepting.is_pattern),
+    "overlay": Operation((("string", "string", "=int", "=int"),), accepts=texts.near_places),
+    "like": Operation(_TEXT_AND_CONSTANT, accepts=texts.like_pattern),
     **dict.fromkeys(
         ("rlike", "regexp", "regexp_like"),
-        Operation(_TEXT_AND_CONSTANT, accepts=accepting.is_matched),
+        Operation(_TEXT_AND_CONSTANT, accepts=texts.known_pattern),
     ),
-    "regexp_extract": Operation((("string", "=string", "=int"),), accepts=accepting.is_extracted),
+    "regexp_extract": Operation((("string", "=string", "=int"),), accepts=texts.known_group),
     "regexp_replace": Operation(
-        (("string", "=string", "=string", "=int"),), accepts=accepting.is_replaced
+        (("string", "=string", "=string", "=int"),), accepts=texts.known_replacement
     ),
     "regexp_extract_all": Operation(
-        (("string", "=string", "=int"),), accepts=accepting.is_all_extracted
+        (("string", "=string", "=int"),), accepts=texts.known_group_never_empty
     ),
-    "split": Operation((("string", "=string", "=int"),), accepts=accepting.is_divided),
+    "split": Operation((("string", "=string", "=int"),), accepts=texts.known_separator),
     "replace": Operation((("string", "=string", "=string"),)),
-    "locate": Operation((("=string", "string", "=int"),), accepts=accepting.from_start),
+    "locate": Operation((("=string", "string", "=int"),), accepts=texts.from_start),
     "repeat": Operation((("string", "=int"),)),
     **dict.fromkeys(("lpad", "rpad"), Operation((("string", "=int", "=string"),))),
     **dict.fromkeys(
@@ -140,7 +144,7 @@ OPERATIONS: dict[str, Operation] = {
             (("=string", "any"),), variadic=True, eager=True, accepts=print_formats.is_printed
         ),
     ),
-    "format_number": Operation(each(NUMERIC, ("=int",)), accepts=accepting.is_number_format),
+    "format_number": Operation(each(NUMERIC, ("=int",)), accepts=numbers.shown_places),
     # Dates and times.
     **dict.fromkeys(
         (
@@ -154,13 +158,15 @@ OPERATIONS: dict[str, Operation] = {
         Operation(same(TIMES, 1)),
     ),
     "date_trunc": Operation(
-        (("=string", "timestamp"),), raises="always", accepts=accepting.is_unit
+        (("=string", "timestamp"),), raises="always", accepts=times.truncation_unit
     ),
-    "trunc": Operation((("date", "=string"),), raises="always", accepts=accepting.is_unit),
+    "trunc": Operation((("date", "=string"),), raises="always", accepts=times.truncation_unit),
     "date_from_unix_date": Operation((("int",),)),
     "timestamp_micros": Operation(same(WHOLE, 1)),
     "timestamp_millis": Operation(same(WHOLE, 1), raises="always"),
-    "timestamp_seconds": Operation(same(NUMERIC, 1), raises="always", accepts=accepting.in_micros),
+    "timestamp_seconds": Operation(
+        same(NUMERIC, 1), raises="always", accepts=numbers.seconds_in_long
+    ),
     **dict.fromkeys(("date_add", "date_sub"), Operation(each(("date",), _SMALL))),
     "datediff": Operation((("date", "date"),)),
     "subtract_dates": Operation((("date", "date"),), raises="always"),
@@ -172,7 +178,7 @@ OPERATIONS: dict[str, Operation] = {
     "make_dt_interval": Operation(
         (("int", "int", "int", "decimal"),),
         raises="always",
-        accepts=lambda kinds, *_: kinds[3] == "decimal(18,6)",
+        accepts=lambda given: given.kinds[3] == "decimal(18,6)",
     ),
     "divide_interval": Operation(each(("daytime",), WHOLE), raises="always"),
     "extractansiintervaldays": Operation((("daytime",),)),
@@ -182,49 +188,47 @@ OPERATIONS: dict[str, Operation] = {
         f"{tried}make_timestamp{zoned}": Operation(
             (_PARTS,) if zoned == "_ntz" else (_PARTS, (*_PARTS, "=string")),
             raises="always",
-            accepts=accepting.are_parts,
+            accepts=times.timestamp_parts,
         )
         for tried in ("", "try_")
         for zoned in ("", "_ltz", "_ntz")
     },
-    "date_format": Operation(each(TIMES, ("=string",)), accepts=accepting.is_shown),
-    "from_unixtime": Operation((("bigint", "=string"),), accepts=accepting.is_shown),
+    "date_format": Operation(each(TIMES, ("=string",)), accepts=times.printed_format),
+    "from_unixtime": Operation((("bigint", "=string"),), accepts=times.printed_format),
     "gettimestamp": Operation(
-        each(("string", "date", *TIMES), ("=string",)), raises="always", accepts=accepting.is_read
+        each(("string", "date", *TIMES), ("=string",)), raises="always", accepts=times.read_format
     ),
     **dict.fromkeys(
         ("unix_timestamp", "to_unix_timestamp"),
         Operation(
-            each(("string", "timestamp"), ("=string",)), raises="always", accepts=accepting.is_read
+            each(("string", "timestamp"), ("=string",)), raises="always", accepts=times.read_format
         ),
     ),
-    "next_day": Operation((("date", "=string"),), accepts=accepting.is_weekday),
+    "next_day": Operation((("date", "=string"),), accepts=times.weekday),
     **dict.fromkeys(
         ("from_utc_timestamp", "to_utc_timestamp"),
-        Operation((("timestamp", "=string"),), accepts=accepting.are_zones),
+        Operation((("timestamp", "=string"),), accepts=times.known_zones),
     ),
     "convert_timezone": Operation(
-        (("=string", "=string", "timestamp_ntz"),), accepts=accepting.are_zones
+        (("=string", "=string", "timestamp_ntz"),), accepts=times.known_zones
     ),
     "months_between": Operation((("timestamp", "timestamp", "=boolean"),), raises="always"),
     "timestampadd": Operation(
-        each(("=string",), ("bigint",), TIMES), raises="always", accepts=accepting.is_difference
+        each(("=string",), ("bigint",), TIMES), raises="always", accepts=times.difference_unit
     ),
     "timestampdiff": Operation(
-        (("=string", "timestamp", "timestamp"),), raises="always", accepts=accepting.is_difference
+        (("=string", "timestamp", "timestamp"),), raises="always", accepts=times.difference_unit
     ),
     # Bytes and URLs.
-    "decode": Operation((("binary", "=string"),), raises="always", accepts=accepting.is_utf8),
-    "unbase64": Operation(
-        (("string",),), raises="always", accepts=lambda kinds, values, options: not options
-    ),
+    "decode": Operation((("binary", "=string"),), raises="always", accepts=texts.utf8),
+    "unbase64": Operation((("string",),), raises="always", accepts=lambda given: not given.options),
     **dict.fromkeys(("url_decode", "try_url_decode"), Operation((("string",),), raises="always")),
     **dict.fromkeys(
         ("parse_url", "try_parse_url"),
         Operation(
             (("string", "=string"), ("string", "=string", "=string")),
             raises="always",
-            accepts=accepting.is_url_part,
+            accepts=texts.url_part,
         ),
     ),
     **NESTED,

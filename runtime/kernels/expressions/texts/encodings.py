@@ -14,7 +14,7 @@ import pyarrow as pa
 from ...columns.distinct import each
 from ...columns.texts import bytes_of, ends_of, of_bytes
 from ...errors import KernelError, not_exact
-from ..programs.accepting import URL_PARTS
+from ..programs.accepting_texts import URL_PARTS
 from ..programs.program import Step
 from ..values import messages
 from ..values.vectors import Value, nulled, numbers

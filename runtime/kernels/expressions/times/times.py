@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...columns.ordering import valid
-from ..programs.accepting import WEEKDAYS
+from ..programs.accepting_times import WEEKDAYS
 from ..programs.program import Step, decimal_of
 from ..values import messages
 from ..values.dates import first_days

@@ -43,7 +43,7 @@ from .rocksdb_files import (
     write_keys,
     write_values,
 )
-from .taking_over import Asked, Taken, check_query, execution_of, new_directory
+from .state_import import Asked, Taken, check_query, execution_of, new_directory
 from .unsafe_writing import write_rows
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ _IN_ROCKSDB = {
 
 
 def export_state(checkpoint: str, to: str, query: Asked, allow: Collection[str] = ()) -> Taken:
-    """Make a checkpoint that Spark goes on with from one of ours, for the same query.
+    """Make a checkpoint that Spark goes on with from a stateplan one, for the same query.
 
     Args:
         checkpoint: our checkpoint, of a query that is stopped.
@@ -82,7 +82,8 @@ def export_state(checkpoint: str, to: str, query: Asked, allow: Collection[str] 
         raise DescriptionError(
             "STATEPLAN_STATE_OF_SPARK",
             f"The state of the checkpoint '{own.root}' is Spark's already ('{own.provider}').",
-            hint="Start the query in Spark on it as it is; `state import` makes one of ours.",
+            hint="Start the query in Spark on it as it is; `state import` makes a stateplan "
+            "checkpoint.",
         )
     execution = execution_of(query)
     check_query(execution, own, allow)  # in the form in which a start keeps the query there

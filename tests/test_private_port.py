@@ -9,9 +9,13 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from stateplan.runtime.engines.door import Door, DoorError, Uninvited
+from stateplan.runtime.engines.private_port import (
+    OtherProcessConnected,
+    PortFilterError,
+    PrivatePort,
+)
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the door is Linux's")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="socket filters are Linux's")
 
 # Another process: it connects, says hello, and prints what it hears within a second.
 _STRANGER = """
@@ -51,7 +55,7 @@ class Server:
 
 
 class Channel:
-    """As much of a gRPC channel as a door watches."""
+    """As much of a gRPC channel as a private port watches."""
 
     def subscribe(self, callback: Callable[[object], None], try_to_connect: bool) -> None:
         assert try_to_connect
@@ -79,7 +83,7 @@ def line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
-def test_without_a_door_anybody_is_answered(
+def test_without_a_filter_anybody_is_answered(
     server: Server, stranger: subprocess.Popen[str]
 ) -> None:
     server.socket.settimeout(10)
@@ -91,7 +95,7 @@ def test_without_a_door_anybody_is_answered(
 def test_what_a_stranger_says_does_not_get_through(
     server: Server, stranger: subprocess.Popen[str]
 ) -> None:
-    Door(server.address)
+    PrivatePort(server.address)
     assert line(stranger) == "connected"
     with pytest.raises(TimeoutError):
         server.answer()
@@ -101,17 +105,17 @@ def test_our_own_connection_is_let_in_and_strangers_are_ended(
     server: Server, request: pytest.FixtureRequest
 ) -> None:
     grpc = pytest.importorskip("grpc")
-    door, channel = Door(server.address), Channel()
-    door.watch(channel)  # type: ignore[arg-type]
+    private, channel = PrivatePort(server.address), Channel()
+    private.watch(channel)  # type: ignore[arg-type]
     process = request.getfixturevalue("stranger")
     assert line(process) == "connected"
     with pytest.raises(TimeoutError):
         server.answer()
     with socket.create_connection(server.address, timeout=2) as own:
-        assert not door.wait(0)
+        assert not private.wait(0)
         connection, _ = server.socket.accept()
         channel.changed(grpc.ChannelConnectivity.READY)
-        assert door.wait(0)
+        assert private.wait(0)
         own.sendall(b"ours")
         assert connection.recv(100) == b"ours"
         connection.close()
@@ -121,7 +125,7 @@ def test_our_own_connection_is_let_in_and_strangers_are_ended(
 def test_a_shut_door_lets_nobody_connect(server: Server, request: pytest.FixtureRequest) -> None:
     grpc = pytest.importorskip("grpc")
     channel = Channel()
-    Door(server.address).watch(channel)  # type: ignore[arg-type]
+    PrivatePort(server.address).watch(channel)  # type: ignore[arg-type]
     with socket.create_connection(server.address, timeout=2):
         server.socket.accept()[0].close()
         channel.changed(grpc.ChannelConnectivity.READY)
@@ -133,11 +137,11 @@ def test_a_shut_door_lets_nobody_connect(server: Server, request: pytest.Fixture
 
 
 def test_who_came_before_the_door_is_noticed(server: Server) -> None:
-    with socket.create_connection(server.address), pytest.raises(Uninvited):
-        Door(server.address)
+    with socket.create_connection(server.address), pytest.raises(OtherProcessConnected):
+        PrivatePort(server.address)
 
 
 def test_no_door_without_a_port(server: Server) -> None:
     server.close()
-    with pytest.raises(DoorError, match="no socket of this process listens"):
-        Door(server.address)
+    with pytest.raises(PortFilterError, match="no socket of this process listens"):
+        PrivatePort(server.address)

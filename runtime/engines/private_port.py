@@ -4,11 +4,11 @@ Sail listens on TCP and asks nobody who they are, so the kernel is asked to turn
 classic socket filter (SO_ATTACH_FILTER, socket(7)) on the listening socket sees each packet that
 comes in, and every connection starts with the filter that the listener has at that moment:
 
-    ajar    packets without data pass: one can connect, and not a byte gets through
-    shut    nothing passes: no connection comes about
+    _CONNECTING    packets without data pass: one can connect, and not a byte gets through
+    _CLOSED        nothing passes: no connection comes about
 
-The door is ajar while our own channel connects. A connection whose other end is a socket of this
-process then loses its filter, any other one is ended, and the door is shut until our channel has
+The first is set while our own channel connects. A connection whose other end is a socket of this
+process then loses its filter, any other one is ended, and the port is closed until our channel has
 to connect again.
 """
 
@@ -37,8 +37,8 @@ _ATTACH, _DETACH = 26, 27
 _Program = tuple[tuple[int, int, int, int], ...]
 _DROP = (0x06, 0, 0, 0)
 _PASS = (0x06, 0, 0, 0xFFFFFFFF)
-_SHUT: _Program = (_DROP,)
-_AJAR: _Program = (
+_CLOSED: _Program = (_DROP,)
+_CONNECTING: _Program = (
     (0x30, 0, 0, 12),  # the TCP header's length in words, in the upper half of byte 12
     (0x54, 0, 0, 0xF0),
     (0x74, 0, 0, 2),  # in bytes
@@ -52,51 +52,51 @@ _AJAR: _Program = (
 _NO_CONNECTION = ("06", "07", "0A")
 
 
-class DoorError(Exception):
+class PortFilterError(Exception):
     """The kernel has no socket filters, or does not let this process use them."""
 
 
-class Uninvited(Exception):
-    """Another process connected before the door was there."""
+class OtherProcessConnected(Exception):
+    """Another process connected before the filter was set."""
 
 
-class Door:
-    """The door of a port on which this process listens. It is ajar when it is made.
+class PrivatePort:
+    """A port on which this process listens, and that it alone may connect to.
 
     Args:
         address: the IPv4 address and port.
 
     Raises:
-        DoorError: there are no socket filters here.
-        Uninvited: somebody connected before. Stop the server: it may have been asked something.
+        PortFilterError: there are no socket filters here.
+        OtherProcessConnected: one did before. Stop the server: it may have been asked something.
     """
 
     def __init__(self, address: Address) -> None:
         self._address = address
-        self._admitted = threading.Event()
-        if not self._set(_AJAR):
-            raise DoorError(f"no socket of this process listens on {address}")
+        self._connected = threading.Event()
+        if not self._set(_CONNECTING):
+            raise PortFilterError(f"no socket of this process listens on {address}")
         if _connected(address):
-            raise Uninvited
+            raise OtherProcessConnected
 
     def watch(self, channel: grpc.Channel) -> None:
-        """Let a channel of this process in whenever it connects, and nobody else at any time."""
+        """Let a channel of this process connect whenever it has to, and nobody else at any time."""
         import grpc
 
         def changed(state: grpc.ChannelConnectivity) -> None:
-            with suppress(DoorError):  # the server has ended, and its sockets with it
+            with suppress(PortFilterError):  # the server has ended, and its sockets with it
                 if state is grpc.ChannelConnectivity.READY:
-                    self._admit()
+                    self._separate()
                     return
-                self._admitted.clear()
+                self._connected.clear()
                 if state is grpc.ChannelConnectivity.CONNECTING:
-                    self._set(_AJAR)  # it tries again after a second if this comes too late
+                    self._set(_CONNECTING)  # it tries again after a second if this comes too late
 
         channel.subscribe(changed, try_to_connect=True)
 
     def wait(self, seconds: float) -> bool:
-        """Whether our channel has been let in, at the latest in so many seconds."""
-        return self._admitted.wait(seconds)
+        """Whether our channel is connected, at the latest in so many seconds."""
+        return self._connected.wait(seconds)
 
     def _set(self, program: _Program) -> bool:
         """Put a filter on the listening socket; whether there is one."""
@@ -107,9 +107,9 @@ class Door:
                     return True
         return False
 
-    def _admit(self) -> None:
-        """Shut the door, free our own connections of their filter, and end all others."""
-        self._set(_SHUT)
+    def _separate(self) -> None:
+        """Close the port, free our own connections of their filter, and end all others."""
+        self._set(_CLOSED)
         own: set[Address] = set()
         served: list[tuple[socket.socket, Address]] = []
         try:
@@ -123,7 +123,7 @@ class Door:
                 each.close()
             for each, peer in served:
                 if peer in own:
-                    with suppress(OSError):  # it has none: let in before
+                    with suppress(OSError):  # it has none any more
                         each.setsockopt(socket.SOL_SOCKET, _DETACH, 0)
                 else:
                     with suppress(OSError):
@@ -131,7 +131,7 @@ class Door:
         finally:
             for each, _ in served:
                 each.close()
-        self._admitted.set()
+        self._connected.set()
 
 
 def _sockets() -> Iterator[socket.socket]:
@@ -182,7 +182,7 @@ def _attach(one: socket.socket, program: _Program) -> None:
     """Put a filter on a socket in place of the one that it has.
 
     Raises:
-        DoorError: the kernel refuses, or takes it and then does not have it.
+        PortFilterError: the kernel refuses, or takes it and then does not have it.
     """
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
     try:
@@ -191,9 +191,9 @@ def _attach(one: socket.socket, program: _Program) -> None:
         # Some kernels of sandboxes accept what they do not know. The length counts instructions.
         held = one.getsockopt(socket.SOL_SOCKET, _ATTACH, len(code))
     except OSError as error:
-        raise DoorError(str(error)) from error
+        raise PortFilterError(str(error)) from error
     if not held:
-        raise DoorError("socket filters have no effect here")
+        raise PortFilterError("socket filters have no effect here")
 
 
 def _connected(address: Address) -> bool:

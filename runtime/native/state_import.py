@@ -1,8 +1,8 @@
 """`stateplan state import`: a query that Spark ran goes on here.
 
 The new checkpoint has the query's id, the logs of its sources, the offsets of the last batches, and
-its state at the last commit as one version of ours. The commit comes last: until then the directory
-is no checkpoint that a query could start from. Nothing in Spark's checkpoint is changed.
+its state at the last commit as one stateplan version. The commit comes last: until then the
+directory is no checkpoint that a query could start from. Nothing in Spark's checkpoint is changed.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def import_state(
     spark: SparkSession | None = None,
     allow: Collection[str] = (),
 ) -> Taken:
-    """Make a checkpoint of ours from one that Spark wrote, for the same query.
+    """Make a stateplan checkpoint from one that Spark wrote, for the same query.
 
     Args:
         checkpoint: Spark's checkpoint, of a query that is stopped.

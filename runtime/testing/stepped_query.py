@@ -1,4 +1,4 @@
-"""A streaming query led step by step: rows in, batches, watermark and clock, restarts."""
+"""A streaming query driven step by step: rows in, batches, watermark and clock, restarts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from ..rows import read_rows
 from ..scenario_run import SCENARIO_CONF, CaughtRows, place_in_memory
 from ..sources import MemorySource
 from ..sources.tables import Table
-from ..streaming import start, stream_names
+from ..streaming import StartRequest, start, stream_names
 from ..triggers import MANUAL
 from .report import arrowed, side_by_side, state_text
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 
 
-class LedQuery:
-    """A query on an engine, led by hand; batches run in the caller's thread.
+class SteppedQuery:
+    """A query on an engine, driven by hand; batches run in the caller's thread.
 
     Rows of sources live in this object, the checkpoint in a directory of its own that goes with
     `close` (or at the end of a `with` block). Rows that come out have the values of scenario files:
@@ -280,9 +280,8 @@ class LedQuery:
         for name in stream_names(execution.checked):
             self._sources.setdefault(name, MemorySource(self._catalog[name].schema))
         self._caught.types = [field.data_type for field in self._output]
-        return start(
-            self._session,
-            execution,
+        request = StartRequest(
+            execution=execution,
             sources=self._sources,
             tables=self._tables,
             sink=self._caught,
@@ -292,6 +291,7 @@ class LedQuery:
             tasks=self._tasks,
             now_ms=self._now_ms,
         )
+        return start(self._session, request)
 
     def _tables_of(self, given: Mapping[str, Any]) -> dict[str, Table]:
         """The tables: of rows, or as the query reads them."""

@@ -1,0 +1,131 @@
+"""How rows get from the embedded engine to our own code, and back.
+
+They cross as Arrow batches of shared memory: the engine calls Python functions in this process.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from ...planner.model.schemas.schema_json import type_from_json
+from ...planner.model.schemas.types import StructType, as_nullable
+from .embedded_calls import HELD, ArrivingRows, Calling, Giving
+from .embedded_kernels import KeptRows
+from .local_rows import ComingRows, LocalRows, Over, Part, Rows, each
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Holder = Literal["batch", "query"]
+"""How long rows of this process are held for the engine: until the batch, or the query, ends."""
+
+
+class RowCrossing:
+    """The rows that cross between the engine and our own code.
+
+    Args:
+        spark: the query's session.
+
+    Attributes:
+        failures: what our code raised when the engine called it: the engine has only its trace.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._held: dict[Holder, list[str]] = {"batch": [], "query": []}
+        self.failures: list[Exception] = []
+
+    # -------------------------------------------------------------------------------- to our code
+
+    def arriving(self, frame: DataFrame, kind: StructType | None = None) -> Rows:
+        """The rows for our own code; `kind` need not be theirs if its first step has another."""
+        if isinstance(frame, Rows):
+            return frame
+        if kind is None:
+            kind = cast("StructType", type_from_json(frame.schema.jsonValue()))
+        return ComingRows(kind=kind, below=frame, call=self._mapped)
+
+    def hand_over(self, frame: DataFrame, take: Callable[[Iterable[Any]], None]) -> None:
+        """Hand rows to a function, partition by partition; the engine may compute them for it."""
+        if isinstance(frame, LocalRows):
+            each(take, frame.parts)
+            return
+
+        rows = self.arriving(frame, StructType(()))
+        assert isinstance(rows, ComingRows)
+
+        def taking(batches: Iterable[Any]) -> Iterable[Any]:
+            take(rows.through(batches))
+            return ()
+
+        handed = self._mapped(rows.below, taking, "number long")
+        handed.write.format("noop").mode("overwrite").save()
+
+    def _mapped(self, frame: DataFrame, function: Over, schema: Any) -> DataFrame:
+        def called(batches: Iterator[Any]) -> Iterator[Any]:
+            rows = ArrivingRows(batches)
+            try:
+                yield from function(iter(rows))
+            except Exception as error:
+                if not rows.failed:
+                    self.failures.append(error)
+                raise
+
+        return frame.mapInArrow(Calling(self._hold(called, "batch")), schema)
+
+    # ------------------------------------------------------------------------------ to the engine
+
+    def local(self, parts: Sequence[Part], kind: StructType, holder: Holder = "batch") -> DataFrame:
+        """The rows of batches of this process."""
+
+        def give(parts: Sequence[Part], schema: Any) -> DataFrame:
+            return self._given(parts, schema, holder)
+
+        # It stands for a DataFrame in what the engine's own methods are asked for.
+        return cast("DataFrame", LocalRows(kind, parts, give))
+
+    def local_table(
+        self, table: Any | None, schema: StructType, holder: Holder = "batch"
+    ) -> DataFrame:
+        """The rows of an Arrow table, or none."""
+        kind = as_nullable(schema)
+        assert isinstance(kind, StructType)
+        return self.local([] if table is None else [table.to_batches()], kind, holder)
+
+    def kept(self, frame: DataFrame) -> DataFrame:
+        """The rows, computed now and once, and held in this process."""
+        if isinstance(frame, LocalRows):
+            return cast("DataFrame", frame.kept())
+        rows = KeptRows()
+        schema = frame.schema
+        names = [f"c{i}" for i in range(len(frame.columns))]
+        self.hand_over(frame.toDF(*names), rows.take)
+        typed = type(schema)([_renamed(f, n) for f, n in zip(schema.fields, names, strict=True)])
+        return self._given([rows.batches], typed, "batch").toDF(*frame.columns)
+
+    def _given(self, parts: Sequence[Part], schema: Any, holder: Holder) -> DataFrame:
+        """A DataFrame of the engine's: a partition for each part."""
+        giving = Giving(self._hold(parts, holder))
+        count = len(parts)
+        return self._spark.range(0, count, 1, max(1, count)).mapInArrow(giving, schema)
+
+    # -------------------------------------------------------------------------------- what is held
+
+    def _hold(self, value: Any, holder: Holder) -> str:
+        """Keep a value where the engine's Python functions find it, until its holder ends."""
+        key = str(uuid.uuid4())
+        HELD[key] = value
+        self._held[holder].append(key)
+        return key
+
+    def let_go(self, holder: Holder) -> None:
+        """Forget what was held so long."""
+        for key in self._held[holder]:
+            HELD.pop(key, None)
+        self._held[holder].clear()
+
+
+def _renamed(field: Any, name: str) -> Any:
+    return type(field)(name, field.dataType, field.nullable)

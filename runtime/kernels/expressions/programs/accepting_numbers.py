@@ -1,0 +1,70 @@
+"""What must hold, beyond their types, of the arguments of operations of numbers.
+
+The module imports neither Arrow nor numpy: the planner's passes ask it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .operation_facts import Arguments
+from .program import Kind, decimal_of
+
+
+def keeps_digits(name: str, kinds: Sequence[Kind]) -> bool:
+    """Whether the sum, difference or product of two decimals has 38 digits at most."""
+    return _digits(name, kinds) <= 38
+
+
+def sum_fits(given: Arguments) -> bool:
+    """Whether the exact sum of two decimals has 256 bits."""
+    return _digits("+", given.kinds) <= 76
+
+
+def product_fits(given: Arguments) -> bool:
+    """Whether the exact product of two decimals has 256 bits."""
+    return _digits("*", given.kinds) <= 76
+
+
+def _digits(name: str, kinds: Sequence[Kind]) -> int:
+    sides = [decimal_of(kind) for kind in kinds]
+    if None in sides:
+        return 0
+    (p, s), (q, t) = (side for side in sides if side is not None)
+    return p + q + 1 if name == "*" else max(p - s, q - t) + max(s, t) + 1
+
+
+def short_decimals(given: Arguments) -> bool:
+    """Whether a decimal has 34 digits at most: Spark rounds longer ones to so many."""
+    return all((decimal_of(kind) or (0, 0))[0] <= 34 for kind in given.kinds)
+
+
+def decimal_in_long(given: Arguments) -> bool:
+    """Whether the decimal that goes in, or comes out, has 18 digits at most."""
+    return (decimal_of(given.kinds[0]) or (given.options or (0,)))[0] in range(19)
+
+
+def seconds_in_long(given: Arguments) -> bool:
+    """Whether a decimal has no more than microseconds of seconds that always have 64 bits."""
+    precision, scale = decimal_of(given.kinds[0]) or (0, 0)
+    return scale <= 6 and precision - scale <= 12
+
+
+def few_places(given: Arguments) -> bool:
+    """Whether a number is rounded behind its point, to so many digits that their power is exact."""
+    return isinstance(given.values[1], int) and 0 <= given.values[1] <= 15
+
+
+def quotient_in_long(given: Arguments) -> bool:
+    """Whether a quotient of decimals, of which the scale is Spark's, is found in longs."""
+    if decimal_of(given.kinds[0]) is None:
+        return True
+    (p, s), (q, t) = (decimal_of(kind) or (0, 0) for kind in given.kinds)
+    scale = max(6, s + q + 1)
+    whole = p - s + t
+    return p <= 18 and q <= 17 and scale + t - s <= 17 and scale + q < 36 and whole + scale < 38
+
+
+def shown_places(given: Arguments) -> bool:
+    """Whether numbers are shown with so few digits that none is made up."""
+    return given.values[1] is None or (isinstance(given.values[1], int) and given.values[1] <= 15)
