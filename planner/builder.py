@@ -26,6 +26,7 @@ from .model.expressions.unresolved import (
     UnresolvedStar,
 )
 from .model.frozen import dataclass
+from .model.plans.join_types import JOIN_TYPES, join_type_of
 from .model.plans.logical import (
     Aggregate,
     Deduplicate,
@@ -34,7 +35,6 @@ from .model.plans.logical import (
     Filter,
     GlobalLimit,
     Join,
-    JoinType,
     LocalLimit,
     Project,
     Sort,
@@ -51,21 +51,6 @@ if TYPE_CHECKING:
     from .query import Query
 
 Column = str | Expression
-JOIN_TYPES: dict[str, JoinType] = {
-    "inner": "Inner",
-    "cross": "Cross",
-    "left": "LeftOuter",
-    "left_outer": "LeftOuter",
-    "right": "RightOuter",
-    "right_outer": "RightOuter",
-    "full": "FullOuter",
-    "outer": "FullOuter",
-    "full_outer": "FullOuter",
-    "semi": "LeftSemi",
-    "left_semi": "LeftSemi",
-    "anti": "LeftAnti",
-    "left_anti": "LeftAnti",
-}
 
 
 def stream(name: str, schema: str | None = None, **source: Any) -> QueryBuilder:
@@ -194,8 +179,7 @@ class QueryBuilder:
         Raises:
             DescriptionError: there is no join of that kind.
         """
-        join_type = JOIN_TYPES.get(how.lower().replace("outer", "_outer").replace("__", "_"))
-        join_type = join_type or JOIN_TYPES.get(how.lower())
+        join_type = join_type_of(how)
         if join_type is None:
             raise DescriptionError.of(
                 "STATEPLAN_UNKNOWN_JOIN", hint=f"Use one of {', '.join(JOIN_TYPES)}.", type=how

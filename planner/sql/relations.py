@@ -9,7 +9,8 @@ from ..model.expressions.core import Alias, Expression, Literal, Origin
 from ..model.expressions.intervals import interval_text
 from ..model.expressions.subqueries import LateralJoin, LateralSubquery
 from ..model.expressions.unresolved import UnresolvedAttribute
-from ..model.plans.logical import EventTimeWatermark, Generate, Join, JoinType, watermark_node_id
+from ..model.plans.join_types import join_type_of
+from ..model.plans.logical import EventTimeWatermark, Generate, Join, watermark_node_id
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import (
     OneRowRelation,
@@ -32,18 +33,6 @@ _UNNAMED = "__auto_generated_subquery_name"
 JOIN_WORDS = frozenset(
     {"JOIN", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI"}
 )
-_JOIN_TYPES: dict[tuple[str, str], JoinType] = {
-    ("", ""): "Inner",
-    ("", "INNER"): "Inner",
-    ("", "CROSS"): "Cross",
-    ("LEFT", ""): "LeftOuter",
-    ("RIGHT", ""): "RightOuter",
-    ("FULL", ""): "FullOuter",
-    ("LEFT", "SEMI"): "LeftSemi",
-    ("", "SEMI"): "LeftSemi",
-    ("LEFT", "ANTI"): "LeftAnti",
-    ("", "ANTI"): "LeftAnti",
-}
 _NOT_LATERAL = {
     "RightOuter": "RIGHT OUTER",
     "FullOuter": "FULL OUTER",
@@ -122,7 +111,7 @@ class RelationParser(TableClauseParser):
         if side and not (side == "LEFT" and self.token.symbol in ("SEMI", "ANTI")):
             self.take("OUTER")
         kind = self.take_one(("CROSS", "INNER", "SEMI", "ANTI"))
-        join_type = _JOIN_TYPES.get((side, kind))
+        join_type = join_type_of(side + kind or "INNER")
         if join_type is None:
             self.move(self.index - 1)
             self.fail("JOIN")

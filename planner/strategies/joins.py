@@ -24,7 +24,8 @@ from ..model.expressions.equality import canonical
 from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ..model.frozen import dataclass
 from ..model.functions.build import call
-from ..model.plans.logical import OUTER_JOINS, Join, JoinType
+from ..model.plans.join_types import OUTER_JOINS, JoinType
+from ..model.plans.logical import Join
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.statistics import size_in_bytes
 from ..model.schemas.types import (

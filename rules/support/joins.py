@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...physical.join_state import value_watermark
 from ...planner.model.expressions.core import AttributeReference, Call, Expression
 from ...planner.model.expressions.predicates import split_conjuncts
-from ...planner.model.plans.logical import OUTER_JOINS, Join
+from ...planner.model.plans.join_types import OUTER_JOINS
+from ...planner.model.plans.logical import Join
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from ..common.trees import equated
