@@ -17,14 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from .description import SourceDescription
 from .model.errors import DescriptionError
-from .model.expressions.core import Alias, Expression, SortOrder, lit, without_alias
+from .model.expressions.core import Expression, SortOrder, lit, without_alias
 from .model.expressions.intervals import interval_text, parse_interval
-from .model.expressions.unresolved import (
-    MultiAlias,
-    UnresolvedAlias,
-    UnresolvedAttribute,
-    UnresolvedStar,
-)
+from .model.expressions.unresolved import UnresolvedAttribute, select_entry
 from .model.frozen import dataclass
 from .model.plans.join_types import JOIN_TYPES, join_type_of
 from .model.plans.logical import (
@@ -75,14 +70,6 @@ def column(value: Column) -> Expression:
     return parse_expression(value) if isinstance(value, str) else value
 
 
-def named(value: Column) -> Expression:
-    """A column of a select list."""
-    expression = column(value)
-    if isinstance(expression, Alias | UnresolvedAttribute | UnresolvedStar | MultiAlias):
-        return expression
-    return UnresolvedAlias(child=expression, origin=expression.origin)
-
-
 @dataclass(frozen=True, kw_only=True)
 class QueryBuilder:
     """A logical plan and the sources it reads; each step gives a new builder."""
@@ -115,7 +102,7 @@ class QueryBuilder:
 
     def select(self, *columns: Column) -> QueryBuilder:
         """The columns, computed row by row; an aggregate among them makes a global aggregation."""
-        entries = tuple(named(value) for value in columns)
+        entries = tuple(select_entry(column(value)) for value in columns)
         return self._over(Project(child=self.plan, project_list=entries))
 
     def where(self, condition: Column) -> QueryBuilder:
@@ -222,11 +209,11 @@ class GroupedBuilder:
 
     def agg(self, *aggregates: Column) -> QueryBuilder:
         """The keys and the aggregates, as PySpark's `groupBy(...).agg(...)` gives them."""
-        keys = tuple(named(key) for key in self.keys)
+        keys = tuple(select_entry(column(key)) for key in self.keys)
         plan: LogicalPlan = Aggregate(
             child=self.builder.plan,
             grouping=tuple(without_alias(key) for key in self.keys),
-            aggregates=(*keys, *(named(value) for value in aggregates)),
+            aggregates=(*keys, *(select_entry(column(value)) for value in aggregates)),
         )
         if self.condition is not None:
             plan = UnresolvedHaving(child=plan, condition=self.condition)

@@ -10,11 +10,10 @@ from dataclasses import replace
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Alias, Expression, Origin
 from ..model.expressions.unresolved import (
-    MultiAlias,
     PipeExpression,
     UnresolvedAlias,
     UnresolvedAttribute,
-    UnresolvedStar,
+    select_entry,
 )
 from ..model.expressions.windows import WindowExpression
 from ..model.frozen import dataclass
@@ -163,7 +162,7 @@ class QueryParser(OrganizationParser):
             self.advance()
         quantifier = self._quantifier()
         before = len(self.refusals)
-        entries = tuple(_entry(item) for item in self.listed(self.named_expression))
+        entries = tuple(select_entry(item) for item in self.listed(self.named_expression))
         # Spark reads FROM and WHERE before the select list.
         listed, self.refusals[before:] = self.refusals[before:], []
         plan = self.from_clause() if source is None else source
@@ -238,13 +237,6 @@ class QueryParser(OrganizationParser):
         if not all(isinstance(key, UnresolvedAttribute) for key in keys):
             self.refuse(AnalysisError.of("STATEPLAN_DEDUPLICATION_KEY"))
         return _Quantifier(keys=keys, within_watermark=self.take("WITHIN", "WATERMARK"))
-
-
-def _entry(item: Expression) -> Expression:
-    """An entry of a select list, which gets a name from analysis if it has none."""
-    if isinstance(item, Alias | MultiAlias | UnresolvedAttribute | UnresolvedStar):
-        return item
-    return UnresolvedAlias(child=item, origin=item.origin)
 
 
 def _piped(entry: Expression) -> Expression:
