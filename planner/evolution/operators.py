@@ -178,7 +178,7 @@ def _(writer: StateStoreSaveExec) -> dict[str, Fact]:
     keys = below.all_of(writer.keys)
     return {
         "keys": Fact(keys, ", ".join(map(key_text, keys)) or "nothing: there is one group"),
-        "aggregates": _buffers(writer, below, len(writer.keys)),
+        "aggregates": _buffers(writer, below),
         "input": _input_of_groups(writer),
     }
 
@@ -191,14 +191,12 @@ def _(writer: SessionWindowStateStoreSaveExec) -> dict[str, Fact]:
     return {
         "keys": Fact(keys, ", ".join(map(key_text, keys))),
         "session": Fact(session, key_text(session)),
-        "aggregates": _buffers(writer, below, len(writer.keys) + 1),
+        "aggregates": _buffers(writer, below),
         "input": _input_of_groups(writer),
     }
 
 
-def _buffers(
-    writer: StateStoreSaveExec | SessionWindowStateStoreSaveExec, below: Relation, keys: int
-) -> Fact:
+def _buffers(writer: StateStoreSaveExec | SessionWindowStateStoreSaveExec, below: Relation) -> Fact:
     """The buffer columns by their place, and the functions that they are of."""
     known = {k.expr_id for k in writer.keys}
     if isinstance(writer, SessionWindowStateStoreSaveExec):

@@ -211,7 +211,7 @@ class RelationParser(TableClauseParser):
         """
         if self.peek().symbol != "(":
             return False
-        token = self.behind_bracket(1)
+        token = self.behind_bracket()
         return token.is_name and token.symbol not in _AFTER_QUERY_IN_BRACKETS
 
     def _is_stream(self) -> bool:

@@ -266,7 +266,7 @@ class Patches:
         needed = self._needed
         catalog.tableExists = table_exists
         for name in ("search", "match", "fullmatch"):
-            setattr(re, name, _matching(getattr(re, name), program))
+            setattr(re, name, _matching(getattr(re, name)))
 
     def _needed(self, frame: FrameType | None, what: str) -> bool:
         found = ends_without(frame)
@@ -290,7 +290,7 @@ def _names_up_to(asked: FrameType) -> set[str]:
     return names
 
 
-def _matching(find: Callable[..., Any], program: Program) -> Callable[..., Any]:
+def _matching(find: Callable[..., Any]) -> Callable[..., Any]:
     """A function of regular expressions: a stand-in has the parts that the code needs of it."""
 
     def found(pattern: Any, text: Any, *arguments: Any, **named: Any) -> Any:

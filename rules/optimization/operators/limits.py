@@ -230,12 +230,12 @@ def infer_window_limits(node: Filter, conf: Conf) -> LogicalPlan:
         case Filter(condition=condition, child=Window(order_by=order) as window) if order:
             if isinstance(window.child, WindowGroupLimit):
                 return node
-            limited = _with_group_limit(condition, window, conf)
+            limited = _with_group_limit(condition, window)
             return node if limited is None else replace(node, child=limited)
     return node
 
 
-def _with_group_limit(condition: Expression, window: Window, conf: Conf) -> Window | None:
+def _with_group_limit(condition: Expression, window: Window) -> Window | None:
     found: list[tuple[int, Call]] = []
     for item in window.windows:
         if not isinstance(item, Alias) or not isinstance(item.child, WindowExpression):
