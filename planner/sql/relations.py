@@ -21,6 +21,7 @@ from ..model.plans.relations import (
 )
 from ..model.schemas.types import YearMonthIntervalType
 from ..model.settings.conf import Conf
+from ..model.text.quoting import to_sql_join
 from ..model.text.text import pretty
 from .calls import identifier
 from .cursor import CLAUSE_WORDS, JOIN_AND_SET_WORDS
@@ -33,12 +34,7 @@ _UNNAMED = "__auto_generated_subquery_name"
 JOIN_WORDS = frozenset(
     {"JOIN", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI"}
 )
-_NOT_LATERAL = {
-    "RightOuter": "RIGHT OUTER",
-    "FullOuter": "FULL OUTER",
-    "LeftSemi": "LEFT SEMI",
-    "LeftAnti": "LEFT ANTI",
-}
+_NOT_LATERAL = ("RightOuter", "FullOuter", "LeftSemi", "LeftAnti")
 # Words that may follow a relation; none of them is its alias unless AS or quotes say so.
 _AFTER_RELATION = CLAUSE_WORDS | {"DELAY"}
 _AFTER_QUERY_IN_BRACKETS = frozenset(
@@ -121,9 +117,8 @@ class RelationParser(TableClauseParser):
             condition = self.expression() if not natural and self.take("ON") else None
             origin = self.origin(start)
             if join_type in _NOT_LATERAL:
-                self.refuse_at(
-                    "INVALID_LATERAL_JOIN_TYPE", origin, joinType=_NOT_LATERAL[join_type]
-                )
+                joined = to_sql_join(join_type)
+                self.refuse_at("INVALID_LATERAL_JOIN_TYPE", origin, joinType=joined)
             return LateralJoin(
                 child=left, query=query, join_type=join_type, condition=condition, origin=origin
             )

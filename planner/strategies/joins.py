@@ -24,7 +24,7 @@ from ..model.expressions.equality import canonical
 from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ..model.frozen import dataclass
 from ..model.functions.build import call
-from ..model.plans.join_types import OUTER_JOINS, JoinType
+from ..model.plans.join_types import INNER_JOINS, OUTER_JOINS, JoinType
 from ..model.plans.logical import Join
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.statistics import size_in_bytes
@@ -266,7 +266,7 @@ class _Selection:
 
     @property
     def _inner(self) -> bool:
-        return self.kind in ("Inner", "Cross")
+        return self.kind in INNER_JOINS
 
     def _size(self, side: _Side) -> int:
         return size_in_bytes(self.join.left if side == "left" else self.join.right)

@@ -19,6 +19,10 @@ JoinType = Literal[
 ]
 INNER_JOINS = ("Inner", "Cross")
 OUTER_JOINS = ("LeftOuter", "RightOuter", "FullOuter")
+SEMI_JOINS = ("LeftSemi", "LeftAnti")  # they give the left side's columns alone
+# The sides that get rows of nulls where the other's rows find no match.
+PADS_LEFT = ("RightOuter", "FullOuter")
+PADS_RIGHT = ("LeftOuter", "LeftSingle", "FullOuter")
 JOIN_TYPES: dict[str, JoinType] = {
     "inner": "Inner",
     "cross": "Cross",
@@ -39,10 +43,10 @@ JOIN_TYPES: dict[str, JoinType] = {
 
 def join_type_of(words: str) -> JoinType | None:
     """The type that these words name, in any case and with or without `_` between them."""
-    return _BY_LETTERS.get(words.lower().replace("_", ""))
+    return _WITHOUT_UNDERSCORES.get(words.lower().replace("_", ""))
 
 
-_BY_LETTERS = {words.replace("_", ""): kind for words, kind in JOIN_TYPES.items()}
+_WITHOUT_UNDERSCORES = {words.replace("_", ""): kind for words, kind in JOIN_TYPES.items()}
 
 
 def join_output(
@@ -57,10 +61,10 @@ def join_output(
     """
     if mark is not None:
         return (*left, mark)
-    if kind in ("LeftSemi", "LeftAnti"):
+    if kind in SEMI_JOINS:
         return left
-    if kind in ("RightOuter", "FullOuter"):
+    if kind in PADS_LEFT:
         left = tuple(a.with_nullability(True) for a in left)
-    if kind in ("LeftOuter", "LeftSingle", "FullOuter"):
+    if kind in PADS_RIGHT:
         right = tuple(a.with_nullability(True) for a in right)
     return left + right
