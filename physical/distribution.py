@@ -24,7 +24,7 @@ from ..planner.model.expressions.core import (
 )
 from ..planner.model.expressions.equality import Canonical, all_same, canonical
 from ..planner.model.frozen import dataclass
-from ..planner.model.plans.logical import JoinType
+from ..planner.model.plans.join_types import JoinType
 from ..planner.model.text.text import plan_text
 from ..planner.model.tree import replace
 

@@ -17,7 +17,7 @@ from ..planner.model.expressions.core import (
 from ..planner.model.expressions.literal import lit
 from ..planner.model.frozen import dataclass
 from ..planner.model.functions.build import call, long
-from ..planner.model.plans.logical import JoinType, join_output
+from ..planner.model.plans.join_types import JoinType, join_output
 from ..planner.model.schemas.types import (
     LONG,
     ByteType,

@@ -15,7 +15,7 @@ from ..planner.model.expressions.core import (
 from ..planner.model.expressions.predicates import conjunction_or_none, parted, split_conjuncts
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
-from ..planner.model.plans.logical import JoinType, join_output
+from ..planner.model.plans.join_types import JoinType, join_output
 from ..planner.model.schemas.types import BOOLEAN, LONG, StructField, StructType
 from ..planner.model.text.text import plan_text
 from .distribution import (

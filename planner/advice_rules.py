@@ -12,7 +12,8 @@ from functools import cached_property
 
 from ..physical.basic import EventTimeWatermarkExec, ProjectExec, StreamingRelationExec
 from ..physical.explain.state_facts import (
-    NEVER,
+    Never,
+    NoneLate,
     eviction,
     key_columns,
     late_rows,
@@ -39,7 +40,7 @@ from .model.schemas.types import (
     StructType,
     TimestampNTZType,
     TimestampType,
-    holds_type,
+    contains_type,
     is_collated,
 )
 from .model.settings.conf import NO_DATA_BATCHES, Conf
@@ -96,8 +97,8 @@ Rule = Callable[[StateStoreWriter, Facts], Iterator[Fault]]
 def never_evicted(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
     """State that grows with every new key, as no column of the operator has a watermark."""
     keys = key_columns(writer)
-    reason = eviction(writer)
-    if not isinstance(writer, _BY_KEYS) or not reason.startswith(NEVER) or _bounded(writer):
+    evicted = eviction(writer)
+    if not isinstance(writer, _BY_KEYS) or not isinstance(evicted, Never) or _bounded(writer):
         return
     if writer.output_mode == "complete" and not isinstance(writer, BaseStreamingDeduplicateExec):
         return  # all_state_each_batch says more
@@ -109,12 +110,12 @@ def never_evicted(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
         change = f"give {time} a watermark and use dropDuplicatesWithinWatermark"
     elif any(isinstance(key.data_type, StructType) for key in keys):
         change = f"give {time} a watermark: windows that it has passed go then"
-    yield f"nothing ever evicts state: {reason.removeprefix(NEVER)}", _grows(writer), change
+    yield f"nothing ever evicts state: {evicted.reason}", _grows(writer), change
 
 
 def watermark_not_in_keys(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
     """State that stays although there is a watermark: the keys do not have its column."""
-    if not isinstance(writer, _BY_KEYS) or not eviction(writer).startswith(NEVER):
+    if not isinstance(writer, _BY_KEYS) or not isinstance(eviction(writer), Never):
         return
     nodes = writer.collect(EventTimeWatermarkExec)
     complete = writer.output_mode == "complete"
@@ -137,10 +138,10 @@ def unbounded_join_side(writer: StateStoreWriter, facts: Facts) -> Iterator[Faul
     """A side of a join of two streams whose rows are kept for ever."""
     if not isinstance(writer, StreamingSymmetricHashJoinExec):
         return
-    for side, text in zip(("left", "right"), side_evictions(writer), strict=True):
-        if text.startswith(NEVER):
+    for side, evicted in zip(("left", "right"), side_evictions(writer), strict=True):
+        if isinstance(evicted, Never):
             yield (
-                f"nothing ever evicts the {side} side's rows: {text.removeprefix(NEVER)}",
+                f"nothing ever evicts the {side} side's rows: {evicted.reason}",
                 f"each row of the {side} stream is kept, and met by each later row of its key",
                 "give both streams a watermark, and bound the time between their rows in ON, such"
                 " as left.ts BETWEEN right.ts - INTERVAL 1 HOUR AND right.ts",
@@ -150,7 +151,7 @@ def unbounded_join_side(writer: StateStoreWriter, facts: Facts) -> Iterator[Faul
 def no_watermark_reaches(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
     """An operator that waits for a watermark which an operator below it does not hand on."""
     assert writer.state_info is not None
-    waits = isinstance(writer, _BY_KEYS) and not eviction(writer).startswith(NEVER)
+    waits = isinstance(writer, _BY_KEYS) and not isinstance(eviction(writer), Never)
     if not waits or writer.state_info.operator_id in facts.reached:
         return
     cost = "state grows for ever"
@@ -166,7 +167,7 @@ def late_between_operators(writer: StateStoreWriter, facts: Facts) -> Iterator[F
     With one watermark for all operators, what leaves state below is at or below that; complete mode
     emits groups again that the watermark has passed.
     """
-    if late_rows(writer).startswith("none"):
+    if isinstance(late_rows(writer), NoneLate):
         return
     for below in writer.collect(StateStoreWriter):
         padded = isinstance(below, StreamingSymmetricHashJoinExec) and bool(below.padded_sides)
@@ -255,7 +256,7 @@ def surprising_keys(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
             for place, key in enumerate(writer.left_keys, 1)
         )
     for name, data_type in columns:
-        if holds_type(data_type, FloatType, DoubleType):
+        if contains_type(data_type, FloatType, DoubleType):
             yield (
                 f"the key {name} is a floating-point number ({data_type.simple})",
                 "0.1 + 0.2 and 0.3 are two keys, NaN equals NaN, and -0.0 equals 0.0",

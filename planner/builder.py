@@ -17,15 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from .description import SourceDescription
 from .model.errors import DescriptionError
-from .model.expressions.core import Alias, Expression, SortOrder, lit, without_alias
+from .model.expressions.core import Expression, SortOrder, lit, without_alias
 from .model.expressions.intervals import interval_text, parse_interval
-from .model.expressions.unresolved import (
-    MultiAlias,
-    UnresolvedAlias,
-    UnresolvedAttribute,
-    UnresolvedStar,
-)
+from .model.expressions.unresolved import UnresolvedAttribute, select_entry
 from .model.frozen import dataclass
+from .model.plans.join_types import JOIN_TYPES, join_type_of
 from .model.plans.logical import (
     Aggregate,
     Deduplicate,
@@ -34,7 +30,6 @@ from .model.plans.logical import (
     Filter,
     GlobalLimit,
     Join,
-    JoinType,
     LocalLimit,
     Project,
     Sort,
@@ -51,21 +46,6 @@ if TYPE_CHECKING:
     from .query import Query
 
 Column = str | Expression
-JOIN_TYPES: dict[str, JoinType] = {
-    "inner": "Inner",
-    "cross": "Cross",
-    "left": "LeftOuter",
-    "left_outer": "LeftOuter",
-    "right": "RightOuter",
-    "right_outer": "RightOuter",
-    "full": "FullOuter",
-    "outer": "FullOuter",
-    "full_outer": "FullOuter",
-    "semi": "LeftSemi",
-    "left_semi": "LeftSemi",
-    "anti": "LeftAnti",
-    "left_anti": "LeftAnti",
-}
 
 
 def stream(name: str, schema: str | None = None, **source: Any) -> QueryBuilder:
@@ -88,14 +68,6 @@ def _start(name: str, *, streaming: bool, **source: Any) -> QueryBuilder:
 def column(value: Column) -> Expression:
     """A column from its SQL text, or an expression as it is."""
     return parse_expression(value) if isinstance(value, str) else value
-
-
-def named(value: Column) -> Expression:
-    """A column of a select list."""
-    expression = column(value)
-    if isinstance(expression, Alias | UnresolvedAttribute | UnresolvedStar | MultiAlias):
-        return expression
-    return UnresolvedAlias(child=expression, origin=expression.origin)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +102,7 @@ class QueryBuilder:
 
     def select(self, *columns: Column) -> QueryBuilder:
         """The columns, computed row by row; an aggregate among them makes a global aggregation."""
-        entries = tuple(named(value) for value in columns)
+        entries = tuple(select_entry(column(value)) for value in columns)
         return self._over(Project(child=self.plan, project_list=entries))
 
     def where(self, condition: Column) -> QueryBuilder:
@@ -194,8 +166,7 @@ class QueryBuilder:
         Raises:
             DescriptionError: there is no join of that kind.
         """
-        join_type = JOIN_TYPES.get(how.lower().replace("outer", "_outer").replace("__", "_"))
-        join_type = join_type or JOIN_TYPES.get(how.lower())
+        join_type = join_type_of(how)
         if join_type is None:
             raise DescriptionError.of(
                 "STATEPLAN_UNKNOWN_JOIN", hint=f"Use one of {', '.join(JOIN_TYPES)}.", type=how
@@ -238,11 +209,11 @@ class GroupedBuilder:
 
     def agg(self, *aggregates: Column) -> QueryBuilder:
         """The keys and the aggregates, as PySpark's `groupBy(...).agg(...)` gives them."""
-        keys = tuple(named(key) for key in self.keys)
+        keys = tuple(select_entry(column(key)) for key in self.keys)
         plan: LogicalPlan = Aggregate(
             child=self.builder.plan,
             grouping=tuple(without_alias(key) for key in self.keys),
-            aggregates=(*keys, *(named(value) for value in aggregates)),
+            aggregates=(*keys, *(select_entry(column(value)) for value in aggregates)),
         )
         if self.condition is not None:
             plan = UnresolvedHaving(child=plan, condition=self.condition)

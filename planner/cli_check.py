@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import click
 
 from .cli_options import settings
 from .collecting import without_collections
+
+if TYPE_CHECKING:
+    from .evolution.check import Asked
+    from .evolution.report import CheckReport
+    from .evolution.stored import StoredCheckpoint
 
 VERDICTS = ("same", "stale", "differs", "refused")
 
@@ -68,15 +74,7 @@ def check(
     if advice:
         report = advised(report, asked)
     if html is not None:
-        from .evolution.check import pinned_settings, planned
-        from .model.errors import AnalysisError, PlanningError, StreamingCheckError
-        from .pages.check_page import check_page
-        from .pages.shell import write_page
-
-        now = None
-        with suppress(AnalysisError, StreamingCheckError, PlanningError):  # the report says so
-            now = planned(asked, pinned_settings(stored), stored.names)
-        write_page(html, check_page(report, now))
+        _write_page(html, report, asked, stored)
     if as_json:
         print(report.json_text())
     elif markdown:
@@ -84,6 +82,18 @@ def check(
     else:
         print(report_text(report))
     sys.exit(0 if report.verdict in ("same", *allow) else 1)
+
+
+def _write_page(file: str, report: CheckReport, asked: Asked, stored: StoredCheckpoint) -> None:
+    from .evolution.check import pinned_settings, planned
+    from .model.errors import AnalysisError, PlanningError, StreamingCheckError
+    from .pages.check_page import check_page
+    from .pages.shell import write_page
+
+    now = None
+    with suppress(AnalysisError, StreamingCheckError, PlanningError):  # the report says so
+        now = planned(asked, pinned_settings(stored), stored.names)
+    write_page(file, check_page(report, now))
 
 
 @click.command()

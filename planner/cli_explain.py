@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .cli_options import settings
+
+if TYPE_CHECKING:
+    from .query import Query
 
 _MODES = (
     "simple, extended, formatted, cost, codegen, json, stateful, mermaid, dot, runtime or "
@@ -102,22 +105,26 @@ def explain(
             html=html,
         )
         sys.exit(status)
-    if kind == ".sql":
-        from .evolution.inputs import Reading, sql_query
-
-        reading = Reading(catalog=catalog, conf=settings(conf), output_mode=output_mode)
-        query = sql_query(file, reading)
-    elif catalog is not None:
-        raise click.UsageError("A description has its own sources: leave --catalog out.")
-    else:
-        from stateplan import load
-
-        query = load(file, output_mode=output_mode, conf=settings(conf))
+    query = _query(file, catalog, conf, output_mode)
     print(query.explain(mode, advice=advice))
     if html is not None:
         from .pages.shell import write_page
 
         write_page(html, query.html(Path(file).stem))
+
+
+def _query(file: str, catalog: str | None, conf: tuple[str, ...], output_mode: str | None) -> Query:
+    """The query of a SQL file or a description."""
+    if Path(file).suffix.lower() == ".sql":
+        from .evolution.inputs import Reading, sql_query
+
+        reading = Reading(catalog=catalog, conf=settings(conf), output_mode=output_mode)
+        return sql_query(file, reading)
+    if catalog is not None:
+        raise click.UsageError("A description has its own sources: leave --catalog out.")
+    from stateplan import load
+
+    return load(file, output_mode=output_mode, conf=settings(conf))
 
 
 def _is_pipeline(file: str) -> bool:

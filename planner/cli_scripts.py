@@ -13,6 +13,7 @@ from .model.errors import DescriptionError
 from .model.settings.conf import Conf
 
 if TYPE_CHECKING:
+    from .connect.console import Console
     from .connect.script.program import Program
 
 
@@ -41,9 +42,6 @@ def explain_scripts(
     with needed("A PySpark script"):
         from .connect.console import Console
         from .connect.script.explain import explain_script, programs_of
-    from .pages.pipeline_page import pipeline_html
-    from .pages.plan_page import explain_page, view_of
-    from .pages.shell import write_page
 
     programs = programs_of(program)
     if not programs:
@@ -65,11 +63,20 @@ def explain_scripts(
         status = max(status, ended)
     sys.stdout.flush()
     if html is not None:
-        graphs = "".join(pipeline_html(one) for console in consoles for one in console.pipelines)
-        shown = (plan for console in consoles for plan in console.shown)
-        views = [view_of(execution, title) for title, execution in shown]
-        write_page(html, explain_page(path.resolve().name, views, graphs))
+        _write_page(html, path.resolve().name, consoles)
     return status
+
+
+def _write_page(file: str, title: str, consoles: Sequence[Console]) -> None:
+    """The page of all that was shown."""
+    from .pages.pipeline_page import pipeline_html
+    from .pages.plan_page import explain_page, view_of
+    from .pages.shell import write_page
+
+    graphs = "".join(pipeline_html(one) for console in consoles for one in console.pipelines)
+    shown = (plan for console in consoles for plan in console.shown)
+    views = [view_of(execution, name) for name, execution in shown]
+    write_page(file, explain_page(title, views, graphs))
 
 
 def _env_file(path: str | None) -> dict[str, str]:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from .advice import Advice
     from .incremental_execution import IncrementalExecution
 
+    Given = RuntimeSource | Table
+
 OUTPUT_MODES = ("append", "update", "complete")
 
 
@@ -273,7 +275,6 @@ class Query:
         from ..runtime.engines.opening import open_session
         from ..runtime.given import check_names, sink_of, source_of
         from ..runtime.sinks import ForeachSink
-        from ..runtime.sources.tables import Table
         from ..runtime.streaming import StartRequest, start
         from ..runtime.triggers import DEFAULT, parse_trigger
 
@@ -295,14 +296,8 @@ class Query:
         taken = next((one for one in (sink, foreach_batch) if one is not None), described)
         request = StartRequest(
             execution=self.execution,
-            sources={
-                **self._runtime_sources(given),
-                **{n: one for n, one in given.items() if not isinstance(one, Table)},
-            },
-            tables={
-                **self._tables(given),
-                **{n: one for n, one in given.items() if isinstance(one, Table)},
-            },
+            sources=self._runtime_sources(given),
+            tables=self._tables(given),
             sink=sink_of(taken, self._path, session, called),
             trigger=chosen,
             checkpoint=place,
@@ -319,10 +314,12 @@ class Query:
             return path
         return str(self.folder / path)
 
-    def _runtime_sources(self, given: Mapping[str, object]) -> dict[str, RuntimeSource]:
+    def _runtime_sources(self, given: Mapping[str, Given]) -> dict[str, RuntimeSource]:
+        """The streams: those given, the others as described."""
         from ..runtime.sources import make_source
+        from ..runtime.sources.tables import Table
 
-        return {
+        described = {
             name: make_source(
                 source.format,
                 path=self._path(source.path),
@@ -332,10 +329,15 @@ class Query:
             for name, source in self.sources.items()
             if not source.static and name not in given
         }
+        return described | {n: one for n, one in given.items() if not isinstance(one, Table)}
 
-    def _tables(self, given: Mapping[str, object]) -> dict[str, Table]:
+    def _tables(self, given: Mapping[str, Given]) -> dict[str, Table]:
+        """The static sources: those given, the others as described."""
+        from ..runtime.sources.tables import Table
+
         static = (name for name, source in self.sources.items() if source.static)
-        return {name: self.table(name) for name in static if name not in given}
+        described = {name: self.table(name) for name in static if name not in given}
+        return described | {n: one for n, one in given.items() if isinstance(one, Table)}
 
     def table(self, name: str) -> Table:
         """A static source, as the runtime reads it."""

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from stateplan.planner.connect.script.hints import Hints
 from stateplan.planner.connect.script.notebook import read_cells
 from stateplan.planner.connect.script.program import Program
-from stateplan.planner.connect.script.report import Report
 from stateplan.planner.connect.script.stand_ins import StandInNeeded
 from stateplan.planner.connect.script.unset import Unset
 from stateplan.planner.connect.sql_commands import answer_schema, created_view
@@ -242,10 +242,10 @@ def test_errors_of_a_file_say_what_to_do(tmp_path: Path) -> None:
     unset.variables["TOPIC"] = unset.parameters["day"] = None
     patches = SimpleNamespace(absent={"a.ini": None}, unset=unset, failures=[])
     asked: list[str] = []
-    report = Report(program, patches, SimpleNamespace(missing={}), asked)  # type: ignore[arg-type]
+    hints = Hints(program, patches, asked)  # type: ignore[arg-type]
 
     def hint(error: BaseException) -> str:
-        return report._hint(error)
+        return hints.of(error)
 
     assert "import countDistinct by its name" in hint(NameError("no", name="countDistinct"))
     assert hint(NameError("no", name="os")).endswith("add the line `import os`.")

@@ -11,6 +11,7 @@ from ...planner.model.settings.conf import Conf
 from ...planner.model.text import logical_text
 from ...planner.model.text.fields_shown import fields_shown
 from ...planner.model.text.literal_text import time_zone_scope
+from ...planner.model.text.trees import tree_lines
 from ..exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ..plan import SparkPlan
 from ..subqueries import PlannedSubquery, ReusedSubqueryExec
@@ -72,7 +73,7 @@ def _exchanges(plan: SparkPlan, numbers: Numbers) -> Iterator[tuple[int, int]]:
 
 
 def _tree_and_blocks(plan: SparkPlan, numbers: Numbers, shown: set[int], max_fields: int) -> str:
-    outline = "\n".join(_outline(plan, "", "", numbers))
+    outline = tree_lines(plan, lambda node: _outline(node, numbers), lambda node: node.children)
     exchanges = dict(_exchanges(plan, numbers))
     blocks: dict[int, str] = {}
     for node, stage in zip(plan.walk(), _shown_stages(plan), strict=True):
@@ -80,16 +81,12 @@ def _tree_and_blocks(plan: SparkPlan, numbers: Numbers, shown: set[int], max_fie
         if number not in shown:
             blocks[number] = _block(number, node, _mark(node, stage, exchanges), max_fields)
     shown.update(blocks)
-    return outline + "\n\n\n" + "\n\n".join(blocks[number] for number in sorted(blocks))
+    return "\n".join(outline) + "\n\n\n" + "\n\n".join(blocks[number] for number in sorted(blocks))
 
 
-def _outline(plan: SparkPlan, first: str, rest: str, numbers: Numbers) -> Iterator[str]:
+def _outline(plan: SparkPlan, numbers: Numbers) -> str:
     star = "" if plan.codegen_stage is None else "* "
-    yield f"{first}{star}{plan.outlined} ({numbers[id(plan)]})"
-    children = plan.children
-    for i, child in enumerate(children):
-        branch, deeper = (":- ", ":  ") if i + 1 < len(children) else ("+- ", "   ")
-        yield from _outline(child, rest + branch, rest + deeper, numbers)
+    return f"{star}{plan.outlined} ({numbers[id(plan)]})"
 
 
 def _shown_stages(plan: SparkPlan) -> list[int | None]:

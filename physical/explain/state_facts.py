@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from ...planner.model.expressions.core import AttributeReference, Expression
 from ...planner.model.expressions.intervals import interval_text
+from ...planner.model.frozen import dataclass
 from ...planner.model.schemas.types import StructType
 from ...planner.model.text.text import pretty
 from ..basic import EventTimeWatermarkExec
@@ -24,9 +27,29 @@ from ..stateful import (
 )
 from ..streaming_join import StreamingSymmetricHashJoinExec
 
-NEVER = "never: "
+Text = TypeVar("Text")
 Fact = tuple[str, str]
 Columns = tuple[AttributeReference, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoneLate:
+    """No row is ever late; the reason, where there is more to say."""
+
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return f"none: {self.reason}" if self.reason else "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Never:
+    """Nothing ever evicts a row of state; the reason."""
+
+    reason: str
+
+    def __str__(self) -> str:
+        return f"never: {self.reason}"
 
 
 def moment(column: AttributeReference) -> str:
@@ -48,7 +71,7 @@ def _names(columns: Columns) -> str:
     return ", ".join(column.name for column in columns)
 
 
-def _sides(left: str, right: str) -> str:
+def _sides(left: Text, right: Text) -> Text | str:
     return left if left == right else f"left: {left}; right: {right}"
 
 
@@ -123,16 +146,18 @@ def stores(writer: StateStoreWriter) -> str:
 # ------------------------------------------------------------------------------------- late rows
 
 
-def late_rows(writer: StateStoreWriter) -> str:
+def late_rows(writer: StateStoreWriter) -> str | NoneLate:
     """Which rows come too late, and what happens to them."""
     match writer:
         case StateStoreSaveExec(output_mode="complete"):
-            return "none: complete mode takes every row"
+            return NoneLate(reason="complete mode takes every row")
+        case StateStoreSaveExec(keys=keys) if event_time(keys) is None:
+            return NoneLate(reason="no key is an event time")
         case StateStoreSaveExec(keys=keys):
-            return "none: no key is an event time" if event_time(keys) is None else _dropped(keys)
+            return _dropped(keys)
         case SessionWindowStateStoreSaveExec(session=session):
             if session.delay_ms is None:
-                return "none: the session's time has no watermark"
+                return NoneLate(reason="the session's time has no watermark")
             return f"dropped where their own {moment(session)} {_BEFORE}"
         case StreamingDeduplicateExec() | StreamingDeduplicateWithinWatermarkExec():
             return _dropped(writer.output)
@@ -140,61 +165,63 @@ def late_rows(writer: StateStoreWriter) -> str:
             return _sides(_dropped(left.output), _dropped(right.output))
         case FlatMapGroupsInPandasWithStateExec(timeout=timeout, child=child):
             if timeout != "EventTimeTimeout":
-                return "none: the function gets every row"
+                return NoneLate(reason="the function gets every row")
             return _dropped(child.output)
         case TransformWithStateInPySparkExec(time_mode=mode, child=child):
             if mode != "EventTime":
-                return "none: the processor gets every row"
+                return NoneLate(reason="the processor gets every row")
             return _dropped(child.output)
         case _:
-            return "none"
+            return NoneLate()
 
 
 _BEFORE = "is at or below the watermark of the batch before"
 
 
-def _dropped(columns: Columns) -> str:
+def _dropped(columns: Columns) -> str | NoneLate:
     """What happens to late rows, by the event time among these columns."""
     time = event_time(columns)
     if time is None:
-        return "none: there is no event time"
+        return NoneLate(reason="there is no event time")
     return f"dropped where {moment(time)} {_BEFORE}"
 
 
 # -------------------------------------------------------------------------------------- eviction
 
 
-def eviction(writer: StateStoreWriter) -> str:
+def eviction(writer: StateStoreWriter) -> str | Never:
     """What evicts a row of state and when, or why nothing ever does."""
     match writer:
         case StateStoreSaveExec():
             return _of_groups(writer)
         case SessionWindowStateStoreSaveExec(output_mode="complete"):
-            return NEVER + "complete mode shows every session again in each batch"
+            return Never(reason="complete mode shows every session again in each batch")
         case SessionWindowStateStoreSaveExec(session=session):
             if session.delay_ms is None:
-                return NEVER + "the session's time has no watermark"
+                return Never(reason="the session's time has no watermark")
             return f"once {moment(session)} is at or below the watermark; emitted then"
         case StreamingDeduplicateExec(keys=keys):
             time = event_time(keys)
             if time is None:
                 remedy = "deduplicate by it too, or within the watermark"
-                return NEVER + _no_event_time(writer, remedy)
+                return Never(reason=_no_event_time(writer, remedy))
             return f"once {moment(time)} is at or below the watermark; null times stay"
         case StreamingDeduplicateWithinWatermarkExec():
             return _within_watermark(writer)
         case StreamingGlobalLimitExec():
-            return NEVER + "the one count holds for the life of the query"
+            return Never(reason="the one count holds for the life of the query")
         case StreamingSymmetricHashJoinExec():
             return _sides(*side_evictions(writer))
         case FlatMapGroupsInPandasWithStateExec(timeout=timeout):
             return f"when the function removes it; {_TIMEOUTS.get(timeout, _BY_WATERMARK)}"
         case TransformWithStateInPySparkExec(time_mode="NoTime"):
-            return NEVER + "only the processor removes state; it has no timers and no time to live"
+            return Never(
+                reason="only the processor removes state; it has no timers and no time to live"
+            )
         case TransformWithStateInPySparkExec():
             return "when the processor removes it, or by the time to live that it declares"
         case _:
-            return NEVER + "the operator has no rule for it"
+            return Never(reason="the operator has no rule for it")
 
 
 _TIMEOUTS = {
@@ -204,22 +231,22 @@ _TIMEOUTS = {
 _BY_WATERMARK = "it is called once the watermark has passed the time that it set"
 
 
-def _of_groups(writer: StateStoreSaveExec) -> str:
+def _of_groups(writer: StateStoreSaveExec) -> str | Never:
     time = event_time(writer.keys)
     if writer.output_mode == "complete":
-        return NEVER + "complete mode shows every group again in each batch"
+        return Never(reason="complete mode shows every group again in each batch")
     if not writer.keys:
-        return NEVER + "the one group is always needed"
+        return Never(reason="the one group is always needed")
     if time is None:
-        return NEVER + _no_event_time(writer, "group by it, or by a window of it")
+        return Never(reason=_no_event_time(writer, "group by it, or by a window of it"))
     then = "; the group is emitted then" if writer.output_mode == "append" else ""
     return f"once {moment(time)} is at or below the watermark{then}; null times stay"
 
 
-def _within_watermark(writer: StreamingDeduplicateWithinWatermarkExec) -> str:
+def _within_watermark(writer: StreamingDeduplicateWithinWatermarkExec) -> str | Never:
     time = event_time(writer.output)
     if time is None:
-        return NEVER + "there is no event time"
+        return Never(reason="there is no event time")
     delay = next((n.delay_text for n in writer.collect(EventTimeWatermarkExec)), "the delay")
     return (
         f"once the first row's {moment(time)} plus {delay} is at or below the watermark; rows "
@@ -235,7 +262,7 @@ def _no_event_time(writer: StateStoreWriter, remedy: str) -> str:
     return f"the event time {name} is not among the keys: {remedy}"
 
 
-def side_evictions(writer: StreamingSymmetricHashJoinExec) -> tuple[str, str]:
+def side_evictions(writer: StreamingSymmetricHashJoinExec) -> tuple[str | Never, str | Never]:
     """What evicts the left side's rows, and the right side's."""
     left, right = writer.state_watermarks(0)
     return (
@@ -249,12 +276,12 @@ def _evicted(
     columns: Columns,
     keys: tuple[Expression, ...],
     offset_ms: int | None,
-) -> str:
+) -> str | Never:
     """`offset_ms`: how far beyond the watermark a row's event time may be when it goes."""
     if offset_ms is None:
         if event_time(columns) is None:
-            return NEVER + "the side has no event time"
-        return NEVER + "ON does not bound its event time from below by the other side's"
+            return Never(reason="the side has no event time")
+        return Never(reason="ON does not bound its event time from below by the other side's")
     place = writer.event_time_key
     if place is not None:
         key = keys[place]

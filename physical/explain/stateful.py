@@ -42,8 +42,8 @@ def facts_of(writer: StateStoreWriter) -> list[Fact]:
         ("keyed on", keyed_on(writer)),
         *kept(writer),
         ("watermark", _watermarks(writer)),
-        ("late rows", late_rows(writer)),
-        ("evicted", eviction(writer)),
+        ("late rows", str(late_rows(writer))),
+        ("evicted", str(eviction(writer))),
         ("stores", stores(writer)),
     ]
 

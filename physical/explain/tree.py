@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.frozen import dataclass
+from ...planner.model.text.trees import tree_lines
 from ..exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ..plan import SparkPlan, StatefulOperator
 from ..subqueries import planned_subqueries
@@ -25,24 +26,14 @@ def line(plan: SparkPlan, max_fields: int = MAX_FIELDS, *, verbose: bool = False
 
 def tree_text(plan: SparkPlan, max_fields: int = MAX_FIELDS, *, verbose: bool = False) -> str:
     """The plan as a tree, one operator a line, without a line break at the end."""
-    lines: list[str] = []
-
-    def draw(node: SparkPlan, first: str, rest: str) -> None:
-        lines.append(first + line(node, max_fields, verbose=verbose))
-        inner = list(planned_subqueries(node))
-        deeper = rest + (":  " if node.children else "   ")
-        for i, subquery in enumerate(inner):
-            branch, below = (":- ", ":  ") if i + 1 < len(inner) else ("+- ", "   ")
-            draw(subquery, deeper + branch, deeper + below)
-        *others, last = node.children or (None,)
-        for child in others:
-            assert child is not None
-            draw(child, rest + ":- ", rest + ":  ")
-        if last is not None:
-            draw(last, rest + "+- ", rest + "   ")
-
-    draw(plan, "", "")
-    return "\n".join(lines)
+    return "\n".join(
+        tree_lines(
+            plan,
+            line=lambda node: line(node, max_fields, verbose=verbose),
+            children=lambda node: node.children,
+            inner=lambda node: tuple(planned_subqueries(node)),
+        )
+    )
 
 
 _WIDEST = 3  # columns in a label

@@ -67,16 +67,16 @@ def _list_tables(session: PlannerSession, asked: Message) -> Rows:
     return [row for row in found if fnmatchcase(str(row[0]), asked.pattern or "*")]
 
 
-def _name(session: PlannerSession, asked: Message) -> str:
+def _name(asked: Message) -> str:
     return f"{asked.db_name}.{asked.table_name}" if asked.db_name else asked.table_name
 
 
 def _table_exists(session: PlannerSession, asked: Message) -> Rows:
-    return [(session.knows(_name(session, asked)),)]
+    return [(session.knows(_name(asked)),)]
 
 
 def _get_table(session: PlannerSession, asked: Message) -> Rows:
-    name = _name(session, asked)
+    name = _name(asked)
     if not session.knows(name):
         raise _unknown(name)
     if name.lower() in session.views:
@@ -86,7 +86,7 @@ def _get_table(session: PlannerSession, asked: Message) -> Rows:
 
 
 def _list_columns(session: PlannerSession, asked: Message) -> Rows:
-    name = _name(session, asked)
+    name = _name(asked)
     if not session.knows(name):
         raise _unknown(name)
     read = proto.Read(named_table=proto.Read.NamedTable(unparsed_identifier=name))

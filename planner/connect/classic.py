@@ -20,6 +20,7 @@ from .names import name_parts
 _PARTITIONS = re.compile(r"`numPartitions` must be positive, got '(-?\d+)'")
 _NOT_NUMERIC = "_LEGACY_ERROR_TEMP_1323"
 _BITS = 0xFFFFFFFF
+Method = Callable[..., Any]
 
 
 def java_hash(text: str) -> int:
@@ -82,35 +83,63 @@ def adopt_habits() -> Callable[[], None]:
     `agg({...})` goes through a Java map, which has an order of its own; a DataFrame's attribute
     that is no column is refused at once; `max(name)` and its kin look at each column by itself.
     """
-    aggregated, looked_up = GroupedData.agg, DataFrame.__getattr__
-    aggregated_all, texts = DataFrame.agg, DataFrame.toJSON
-    numeric = GroupedData._numeric_agg
+    of_groups = {
+        "agg": _in_map_order(GroupedData.agg),
+        "_numeric_agg": _column_by_column(GroupedData._numeric_agg, GroupedData.agg),
+    }
+    of_frames = {
+        "__getattr__": _checked(DataFrame.__getattr__),
+        "agg": _grouped(DataFrame.agg),
+        "toJSON": _at_rest(DataFrame.toJSON),
+    }
+    return replace({GroupedData: of_groups, DataFrame: of_frames})
+
+
+def _in_map_order(aggregate: Method) -> Method:
+    def agg(self: Any, *expressions: Any) -> Any:
+        match expressions:
+            case (dict() as given,):
+                expressions = ({name: given[name] for name in map_order(list(given))},)
+        return aggregate(self, *expressions)
+
+    return agg
+
+
+def _grouped(aggregate: Method) -> Method:
+    """`df.agg({...})` goes the way of `df.groupBy().agg({...})`."""
 
     def agg(self: Any, *expressions: Any) -> Any:
-        if len(expressions) == 1 and isinstance(expressions[0], dict):
-            given = expressions[0]
-            expressions = ({name: given[name] for name in map_order(list(given))},)
-        return aggregated(self, *expressions)
+        match expressions:
+            case (dict(),):
+                return self.groupBy().agg(*expressions)
+        return aggregate(self, *expressions)
 
-    def frame_agg(self: Any, *expressions: Any) -> Any:
-        if len(expressions) == 1 and isinstance(expressions[0], dict):
-            return agg(self.groupBy(), *expressions)
-        return aggregated_all(self, *expressions)
+    return agg
 
+
+def _at_rest(texts: Method) -> Method:
     def to_json(self: Any, *arguments: Any) -> Any:
         if self.isStreaming:
             error = not_started()
             raise AnalysisException(error.message, errorClass=error.condition)
         return texts(self, *arguments)
 
+    return to_json
+
+
+def _checked(look_up: Method) -> Method:
     def attribute(self: Any, name: str) -> Any:
-        found = looked_up(self, name)
+        found = look_up(self, name)
         if name not in self.columns:
             raise PySparkAttributeError(
                 errorClass="ATTRIBUTE_NOT_SUPPORTED", messageParameters={"attr_name": name}
             )
         return found
 
+    return attribute
+
+
+def _column_by_column(of_all: Method, aggregate: Method) -> Method:
     def numeric_agg(self: Any, function: str, names: Any) -> Any:
         for name in names:
             (field,) = self._df.select(name).schema.fields
@@ -125,12 +154,11 @@ def adopt_habits() -> Callable[[], None]:
                     },
                 )
         if not names:
-            return numeric(self, function, names)
+            return of_all(self, function, names)
         top = {name.lower() for name in self._df.columns}
-        return aggregated(self, *(getattr(F, function)(_looked_up(name, top)) for name in names))
+        return aggregate(self, *(getattr(F, function)(_looked_up(name, top)) for name in names))
 
-    of_frame = {"__getattr__": attribute, "agg": frame_agg, "toJSON": to_json}
-    return replace({GroupedData: {"_numeric_agg": numeric_agg, "agg": agg}, DataFrame: of_frame})
+    return numeric_agg
 
 
 def spark_words(error: PySparkException) -> tuple[str | None, str]:

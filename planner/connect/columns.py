@@ -141,9 +141,7 @@ def fill_na(reader: RelationReader, message: Message, origin: Origin | None) -> 
         for name, value in zip(named, values, strict=True):
             chosen[_column(name, child, reader).expr_id] = value
     entries = tuple(
-        Alias(child=_filled(c, chosen[c.expr_id], reader), name=c.name)
-        if c.expr_id in chosen
-        else c
+        Alias(child=_filled(c, chosen[c.expr_id]), name=c.name) if c.expr_id in chosen else c
         for c in child.output
     )
     return Project(child=child, project_list=entries, origin=origin)
@@ -266,7 +264,7 @@ def _takes(data_type: DataType, value: Literal) -> bool:
             return isinstance(data_type, NumericType)
 
 
-def _filled(column: AttributeReference, value: Literal, reader: RelationReader) -> Expression:
+def _filled(column: AttributeReference, value: Literal) -> Expression:
     inner: Expression = column
     if isinstance(column.data_type, DoubleType | FloatType):
         nothing = Literal(value=None, type_=NULL)

@@ -25,12 +25,12 @@ from ..model.expressions.core import (
 from ..model.expressions.subqueries import Exists, InSubquery, ListQuery, ScalarSubquery
 from ..model.expressions.unresolved import (
     MultiAlias,
-    UnresolvedAlias,
     UnresolvedAttribute,
     UnresolvedExtractValue,
     UnresolvedFunction,
     UnresolvedLambdaVariable,
     UnresolvedStar,
+    select_entry,
 )
 from ..model.expressions.windows import WindowExpression
 from ..model.schemas.types import StructType
@@ -153,8 +153,9 @@ class ExpressionReader:
     def function(self, message: Message, origin: Origin | None) -> Expression:
         name = message.function_name
         arguments = self.read_all(message.arguments)
-        if name == "mode" and len(arguments) == 2 and _is_false(arguments[1]):
-            arguments = arguments[:1]  # as Spark's own function: not deterministic
+        match name, arguments:
+            case "mode", (value, Literal(value=False)):
+                arguments = (value,)  # as Spark's own function: not deterministic
         if name in _WITH_SCHEMA and len(arguments) > 1:
             arguments = (arguments[0], self._schema(arguments[1]), *arguments[2:])
         if name == "when":
@@ -290,21 +291,15 @@ class ExpressionReader:
         )
 
 
-def _is_false(expression: Expression) -> bool:
-    return isinstance(expression, Literal) and expression.value is False
-
-
 def as_named(expression: Expression) -> Expression:
     """An entry of a select list: with the name it has, or waiting for one."""
-    if isinstance(expression, Alias | UnresolvedAttribute | UnresolvedStar | MultiAlias):
-        return expression
     match expression:
         # A cast of a column has the column's name, and so has a cast of that.
         case Cast(child=Cast(child=UnresolvedAttribute(parts=(*_, name)))):
             return Alias(child=expression, name=name, origin=expression.origin)
         case Cast(child=Cast(child=AttributeReference(name=name))):
             return Alias(child=expression, name=name, origin=expression.origin)
-    return UnresolvedAlias(child=expression, origin=expression.origin)
+    return select_entry(expression)
 
 
 def _case(arguments: tuple[Expression, ...], origin: Origin | None) -> CaseWhen:

@@ -213,8 +213,7 @@ def _with_event_time(
 ) -> LogicalPlan:
     watermark = next((p for p in child.walk() if isinstance(p, EventTimeWatermark)), None)
     if watermark is None:
-        condition = "CANNOT_ASSIGN_EVENT_TIME_COLUMN_WITHOUT_WATERMARK"
-        raise AnalysisError.of(condition)
+        raise AnalysisError.of("CANNOT_ASSIGN_EVENT_TIME_COLUMN_WITHOUT_WATERMARK")
     return UpdateEventTimeColumn(
         child=plan,
         event_time=UnresolvedAttribute(parts=(name,), origin=origin),
@@ -229,8 +228,7 @@ def _output_mode(text: str) -> StateOutputMode:
         case "append" | "update" | "complete" as mode:
             return mode
         case _:
-            condition = "STREAMING_OUTPUT_MODE.INVALID"
-            raise AnalysisError.of(condition, outputMode=text)
+            raise AnalysisError.of("STREAMING_OUTPUT_MODE.INVALID", outputMode=text)
 
 
 def _function(message: Message, columns: tuple[AttributeReference, ...]) -> PythonUDF:

@@ -18,13 +18,13 @@ from ..model.expressions.intervals import interval_text, parse_interval
 from ..model.expressions.subqueries import LateralJoin, LateralSubquery
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction, UnresolvedStar
 from ..model.plans.hints import STATE_NAME, UnresolvedHint
+from ..model.plans.join_types import JoinType, join_type_of
 from ..model.plans.logical import (
     Deduplicate,
     EventTimeWatermark,
     Filter,
     GlobalLimit,
     Join,
-    JoinType,
     LocalLimit,
     Offset,
     Project,
@@ -48,16 +48,6 @@ from .places import Message, origin_of
 if TYPE_CHECKING:
     from .session import PlannerSession
 
-_JOIN_TYPES: dict[int, JoinType] = {
-    proto.Join.JOIN_TYPE_UNSPECIFIED: "Inner",
-    proto.Join.JOIN_TYPE_INNER: "Inner",
-    proto.Join.JOIN_TYPE_FULL_OUTER: "FullOuter",
-    proto.Join.JOIN_TYPE_LEFT_OUTER: "LeftOuter",
-    proto.Join.JOIN_TYPE_RIGHT_OUTER: "RightOuter",
-    proto.Join.JOIN_TYPE_LEFT_ANTI: "LeftAnti",
-    proto.Join.JOIN_TYPE_LEFT_SEMI: "LeftSemi",
-    proto.Join.JOIN_TYPE_CROSS: "Cross",
-}
 _UNKNOWN_NAMES = ("UNRESOLVED_COLUMN.WITH_SUGGESTION", "UNRESOLVED_COLUMN.WITHOUT_SUGGESTION")
 # What the messages call it, and what the user does.
 _UNSUPPORTED = {
@@ -259,7 +249,7 @@ class RelationReader:
         return Join(
             left=left,
             right=right,
-            join_type=_JOIN_TYPES[message.join_type],
+            join_type=_join_type(message),
             condition=condition,
             using=tuple(message.using_columns),
             origin=origin,
@@ -270,7 +260,7 @@ class RelationReader:
         return LateralJoin(
             child=self.child(message.left),
             query=LateralSubquery(plan=self.subquery(message.right), origin=origin),
-            join_type=_JOIN_TYPES[message.join_type],
+            join_type=_join_type(message),
             condition=condition,
             origin=origin,
         )
@@ -292,6 +282,11 @@ def _days(amount: tuple[int, int, int]) -> int:
     """Microseconds, a month as 31 days."""
     months, days, micros = amount
     return (months * 31 + days) * 86_400_000_000 + micros
+
+
+def _join_type(message: Message) -> JoinType:
+    name = proto.Join.JoinType.Name(message.join_type).removeprefix("JOIN_TYPE_")
+    return join_type_of(name) or "Inner"
 
 
 def _apart(

@@ -91,21 +91,19 @@ _PHASES: dict[type[StateplanError], Phase] = {
 }
 
 
-def check_against(
-    query: Asked, stored: StoredCheckpoint, was: Asked | None = None, *, basis: Basis = "query"
-) -> CheckReport:
+def check_against(query: Asked, stored: StoredCheckpoint, was: Asked | None = None) -> CheckReport:
     """Compare a query with what a checkpoint says, and with the query that it was.
 
     Args:
         query: the query as it is now.
         stored: what the checkpoint says.
         was: the query that wrote it, if that is known.
-        basis: where `was` comes from.
 
     Raises:
         StateplanError: the old query cannot be planned; the new one is no query at all.
     """
     pinned = pinned_settings(stored)
+    basis: Basis = "query"
     old = None if was is None else planned(was, pinned, stored.names)
     if old is None and stored.document is not None:
         old, basis = side_from(stored.document, pinned), "stored plan"

@@ -12,7 +12,7 @@ from typing import Any
 from ...physical.aggregate import AggregationStep
 from ...physical.basic import EventTimeWatermarkExec
 from ...physical.explain import stateful as stateful  # its handlers of joins
-from ...physical.explain.state_facts import NEVER, eviction, late_rows
+from ...physical.explain.state_facts import Never, NoneLate, eviction, late_rows
 from ...physical.join_state import event_time
 from ...physical.plan import SparkPlan, StateStoreWriter
 from ...physical.python_state import (
@@ -153,7 +153,7 @@ def families(writer: StateStoreWriter) -> tuple[Family, ...]:
 @singledispatch
 def evicts(writer: StateStoreWriter) -> bool:
     """Whether the watermark lets rows of the operator's state go, or says that they are due."""
-    return not eviction(writer).startswith(NEVER)
+    return not isinstance(eviction(writer), Never)
 
 
 @singledispatch
@@ -162,7 +162,7 @@ def hears_watermark(writer: StateStoreWriter) -> bool:
 
     It drops late rows also where it lets no state go.
     """
-    return not late_rows(writer).startswith("none")
+    return not isinstance(late_rows(writer), NoneLate)
 
 
 def _input(relation: Relation) -> Fact:
@@ -178,7 +178,7 @@ def _(writer: StateStoreSaveExec) -> dict[str, Fact]:
     keys = below.all_of(writer.keys)
     return {
         "keys": Fact(keys, ", ".join(map(key_text, keys)) or "nothing: there is one group"),
-        "aggregates": _buffers(writer, below, len(writer.keys)),
+        "aggregates": _buffers(writer, below),
         "input": _input_of_groups(writer),
     }
 
@@ -191,14 +191,12 @@ def _(writer: SessionWindowStateStoreSaveExec) -> dict[str, Fact]:
     return {
         "keys": Fact(keys, ", ".join(map(key_text, keys))),
         "session": Fact(session, key_text(session)),
-        "aggregates": _buffers(writer, below, len(writer.keys) + 1),
+        "aggregates": _buffers(writer, below),
         "input": _input_of_groups(writer),
     }
 
 
-def _buffers(
-    writer: StateStoreSaveExec | SessionWindowStateStoreSaveExec, below: Relation, keys: int
-) -> Fact:
+def _buffers(writer: StateStoreSaveExec | SessionWindowStateStoreSaveExec, below: Relation) -> Fact:
     """The buffer columns by their place, and the functions that they are of."""
     known = {k.expr_id for k in writer.keys}
     if isinstance(writer, SessionWindowStateStoreSaveExec):
@@ -306,7 +304,7 @@ def _(writer: PythonStatefulExec) -> dict[str, Fact]:
 @evicts.register
 def _(writer: PythonStatefulExec) -> bool:
     """In event time late rows are dropped, and timeouts and timers come with the watermark."""
-    return not late_rows(writer).startswith("none")
+    return not isinstance(late_rows(writer), NoneLate)
 
 
 @hears_watermark.register

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
+from ..model.plans.join_types import INNER_JOINS, OUTER_JOINS
 from .change import KEEP, Change, Rule
 from .operators import Fact
 from .report import Finding, Verdict
 from .symbols import Symbol, made_of, order_key, overwritten, readable, serves
 
-_PADDING = ("Inner", "Cross", "LeftOuter", "RightOuter", "FullOuter")
+_PADDING = (*INNER_JOINS, *OUTER_JOINS)
 Effect = tuple[Verdict, str] | None
 """What a changed fact does, and why that matters; None where nothing is at stake."""
 FactRule = Callable[[Change, str, Fact, Fact], Effect]
@@ -111,7 +112,7 @@ def _put(value: Hashable, columns: dict[Symbol, Symbol]) -> Hashable:
 @about("condition")
 def join_condition(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
     """An inner join's condition chooses among pairs; an outer one's decides what had a match."""
-    inner = all(o.facts["join type"].value in ("Inner", "Cross") for o in (change.was, change.now))
+    inner = all(o.facts["join type"].value in INNER_JOINS for o in (change.was, change.now))
     if inner:
         why = "the condition chooses among pairs of stored rows; pairs that are out stay out"
         return "stale", why

@@ -130,10 +130,10 @@ def _gap(start: Hashable, end: Hashable) -> str:
     for literal in before:
         if literal in after:
             after.remove(literal)
-    return ", ".join(_interval(kind, text) for kind, text in after) or "its gap"
+    return ", ".join(_interval(text) for _, text in after) or "its gap"
 
 
-def _interval(kind: Hashable, text: str) -> str:
+def _interval(text: str) -> str:
     if text.lstrip("-").isdigit():
         return interval_text(0, 0, int(text))
     digits = [part.strip(" ()") for part in text.split(",")]

@@ -14,7 +14,7 @@ from ..model.schemas.types import (
     StructType,
     TimestampNTZType,
     TimestampType,
-    holds_type,
+    contains_type,
 )
 
 _WALL_CLOCK = (StringType, DateType, TimestampNTZType)
@@ -56,4 +56,4 @@ def _may_hold_days(interval: Expression) -> bool:
 
 def reads_instant(data_type: DataType) -> bool:
     """Whether values of a type are, or hold, instants."""
-    return holds_type(data_type, TimestampType)
+    return contains_type(data_type, TimestampType)

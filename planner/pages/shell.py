@@ -44,9 +44,9 @@ def write_page(path: str | Path, document: str) -> None:
         ) from None
 
 
-def framed(document: str, height: int = 520) -> str:
+def framed(document: str) -> str:
     """A page for a notebook's cell, apart from what stands around it."""
-    style = f"width:100%;height:{height}px;border:0"
+    style = "width:100%;height:520px;border:0"
     return f'<iframe srcdoc="{escape(document)}" style="{style}" title="plan"></iframe>'
 
 

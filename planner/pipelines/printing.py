@@ -82,8 +82,8 @@ def _read(read: Read) -> str:
     return f"stream {read.name}" if read.streaming else read.name
 
 
-def graph_document(pipeline: Pipeline, *, plans: bool = True) -> dict[str, Any]:
-    """The graph as JSON's values; with `plans`, the plan of each flow that has one."""
+def graph_document(pipeline: Pipeline) -> dict[str, Any]:
+    """The graph as JSON's values, with the plan of each flow that has one."""
     return {
         "version": JSON_VERSION,
         "pipeline": pipeline.name,
@@ -99,11 +99,11 @@ def graph_document(pipeline: Pipeline, *, plans: bool = True) -> dict[str, Any]:
             }
             for dataset in pipeline.datasets
         ],
-        "flows": [_flow_document(pipeline, flow, plans) for flow in pipeline.flows],
+        "flows": [_flow_document(pipeline, flow) for flow in pipeline.flows],
     }
 
 
-def _flow_document(pipeline: Pipeline, flow: Flow, plans: bool) -> dict[str, Any]:
+def _flow_document(pipeline: Pipeline, flow: Flow) -> dict[str, Any]:
     target = pipeline.target_of(flow)
     found: dict[str, Any] = {
         "name": flow.name,
@@ -116,7 +116,7 @@ def _flow_document(pipeline: Pipeline, flow: Flow, plans: bool) -> dict[str, Any
             for read in flow.reads
         ],
     }
-    if plans and flow.execution is not None:
+    if flow.execution is not None:
         found["plan"] = json.loads(explain(flow.execution, "json"))
     return found
 

@@ -81,9 +81,9 @@ class Cursor:
         """The token so many places on."""
         return self.tokens[min(self.index + offset, len(self.tokens) - 1)]
 
-    def behind_bracket(self, offset: int = 0) -> Token:
-        """The token behind the bracket that closes the one so many places on."""
-        index, depth = self.index + offset, 0
+    def behind_bracket(self) -> Token:
+        """The token behind the bracket that closes the one at `peek()`."""
+        index, depth = self.index + 1, 0
         while self.tokens[index].kind != "end":
             symbol = self.tokens[index].symbol
             depth += (symbol == "(") - (symbol == ")")

@@ -151,7 +151,7 @@ class ExpressionParser(PrimaryParser):
 
     def _is_bracket_in_bracket(self) -> bool:
         """Whether brackets hold nothing but brackets: `((...))`."""
-        return self.peek().symbol == "(" and self.behind_bracket(1).symbol == ")"
+        return self.peek().symbol == "(" and self.behind_bracket().symbol == ")"
 
     def _like(self, start: int, left: Expression, name: str, negated: bool) -> Expression:
         if self.token.symbol in ("ANY", "SOME", "ALL") and self.peek().symbol == "(":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..model.expressions.core import Expression, SortOrder
+from ..model.expressions.core import Expression, Origin, SortOrder
 from ..model.plans.logical import GlobalLimit, LocalLimit, Offset, Sort
 from ..model.plans.partitions import RepartitionByExpression
 from ..model.plans.query_plan import LogicalPlan
@@ -24,43 +24,14 @@ class OrganizationParser(GroupingParser):
             plan: the query term.
             piped: the clauses stand behind `|>`, which takes one at a time and no WINDOW.
         """
-        begin = start = self.index
-        order, order_origin = [], None
-        if self.take("ORDER", "BY"):
-            order, order_origin = self.listed(self.sort_order), self.origin(start)
-        cluster = self._expressions_by("CLUSTER")
-        distribute = self._expressions_by("DISTRIBUTE")
-        sort, sort_origin = [], None
-        start = self.index
-        if self.take("SORT", "BY"):
-            sort, sort_origin = self.listed(self.sort_order), self.origin(start)
-        clauses = {
-            "ORDER BY": order, "CLUSTER BY": cluster, "DISTRIBUTE BY": distribute, "SORT BY": sort,
-        }  # fmt: skip
-        given = [clause for clause, expressions in clauses.items() if expressions]
+        begin = self.index
+        plan, arranged = self._arranged(plan)
         windows = self.window_clause()
-        if cluster:
-            plan = RepartitionByExpression(child=plan, by=cluster)
-            by = tuple(SortOrder(child=e, origin=e.origin) for e in cluster)
-            plan = Sort(child=plan, order=by, is_global=False)
-        if distribute:
-            plan = RepartitionByExpression(child=plan, by=distribute)
-        if order:
-            plan = Sort(child=plan, order=tuple(order), is_global=True, origin=order_origin)
-        if sort:
-            plan = Sort(child=plan, order=tuple(sort), is_global=False, origin=sort_origin)
-        limit = None
-        if self.take("LIMIT") and not self.take("ALL"):
-            limit = self.expression()
-        offset = self.expression() if self.take("OFFSET") else None
-        if offset is not None:
-            plan = Offset(child=plan, offset=offset)
-        if limit is not None:
-            plan = GlobalLimit(child=LocalLimit(child=plan, limit=limit), limit=limit)
+        plan, counted = self._counted(plan)
         if self.index == begin:
             return plan if piped else self.with_windows(plan, None)
         origin = self.origin(begin)
-        if len(given) > 1 and given != _SORTED_WITHIN:
+        if len(arranged) > 1 and arranged != _SORTED_WITHIN:
             self.refuse_at("UNSUPPORTED_FEATURE.COMBINATION_QUERY_RESULT_CLAUSES", origin)
         if not piped:
             return self.with_windows(plan, windows)
@@ -70,15 +41,54 @@ class OrganizationParser(GroupingParser):
                 origin,
                 clauses="the WINDOW clause",
             )
-        if given and (offset is not None or limit is not None):
-            arranged = given[0] if len(given) == 1 else "SORT BY ... DISTRIBUTE BY ..."
+        if arranged and counted:
+            several = "SORT BY ... DISTRIBUTE BY ..."
             self.refuse_at(
                 "MULTIPLE_QUERY_RESULT_CLAUSES_WITH_PIPE_OPERATORS",
                 origin,
-                clause1=arranged,
-                clause2="LIMIT" if offset is None else "OFFSET",
+                clause1=arranged[0] if len(arranged) == 1 else several,
+                clause2=counted,
             )
         return plan
+
+    def _arranged(self, plan: LogicalPlan) -> tuple[LogicalPlan, list[str]]:
+        """The plan below ORDER BY, CLUSTER BY, DISTRIBUTE BY and SORT BY; those that are there."""
+        order, order_origin = self._sort_orders("ORDER")
+        cluster = self._expressions_by("CLUSTER")
+        distribute = self._expressions_by("DISTRIBUTE")
+        sort, sort_origin = self._sort_orders("SORT")
+        if cluster:
+            plan = RepartitionByExpression(child=plan, by=cluster)
+            by = tuple(SortOrder(child=e, origin=e.origin) for e in cluster)
+            plan = Sort(child=plan, order=by, is_global=False)
+        if distribute:
+            plan = RepartitionByExpression(child=plan, by=distribute)
+        if order:
+            plan = Sort(child=plan, order=order, is_global=True, origin=order_origin)
+        if sort:
+            plan = Sort(child=plan, order=sort, is_global=False, origin=sort_origin)
+        clauses = {
+            "ORDER BY": order, "CLUSTER BY": cluster, "DISTRIBUTE BY": distribute, "SORT BY": sort,
+        }  # fmt: skip
+        return plan, [clause for clause, expressions in clauses.items() if expressions]
+
+    def _counted(self, plan: LogicalPlan) -> tuple[LogicalPlan, str]:
+        """The plan below LIMIT and OFFSET; the last of them that is there, else nothing."""
+        limit = self.expression() if self.take("LIMIT") and not self.take("ALL") else None
+        offset = self.expression() if self.take("OFFSET") else None
+        if offset is not None:
+            plan = Offset(child=plan, offset=offset)
+        if limit is not None:
+            plan = GlobalLimit(child=LocalLimit(child=plan, limit=limit), limit=limit)
+        if offset is not None:
+            return plan, "OFFSET"
+        return plan, "" if limit is None else "LIMIT"
+
+    def _sort_orders(self, word: str) -> tuple[tuple[SortOrder, ...], Origin | None]:
+        start = self.index
+        if not self.take(word, "BY"):
+            return (), None
+        return tuple(self.listed(self.sort_order)), self.origin(start)
 
     def _expressions_by(self, word: str) -> tuple[Expression, ...]:
         return tuple(self.listed(self.expression)) if self.take(word, "BY") else ()

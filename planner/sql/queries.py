@@ -10,11 +10,10 @@ from dataclasses import replace
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Alias, Expression, Origin
 from ..model.expressions.unresolved import (
-    MultiAlias,
     PipeExpression,
     UnresolvedAlias,
     UnresolvedAttribute,
-    UnresolvedStar,
+    select_entry,
 )
 from ..model.expressions.windows import WindowExpression
 from ..model.frozen import dataclass
@@ -32,6 +31,7 @@ from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import SubqueryAlias, UnresolvedWith
 from ..model.plans.set_operations import Except, Intersect
 from .errors import duplicate_names, unsupported
+from .grouping import Grouping
 from .hints import Hint, read_hints
 from .organization import OrganizationParser
 
@@ -45,6 +45,57 @@ class _Quantifier:
 
     keys: tuple[Expression, ...] = ()
     within_watermark: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Select:
+    """The clauses of a SELECT, None for those that are not there."""
+
+    source: LogicalPlan
+    condition: Expression | None
+    grouping: Grouping | None
+    group_origin: Origin | None
+    entries: tuple[Expression, ...]
+    having: Expression | None
+    qualify: Expression | None
+    quantifier: _Quantifier | None
+    origin: Origin
+
+    def plan(self) -> LogicalPlan:
+        """The operators in the order in which Spark applies the clauses."""
+        plan, origin = self.source, self.origin
+        if self.condition is not None:
+            plan = Filter(child=plan, condition=self.condition, origin=origin)
+        aggregates = self.grouping is not None or self.having is not None
+        if aggregates:
+            keys, analytics = self.grouping or ((), None)
+            plan = Aggregate(
+                child=plan,
+                grouping=keys,
+                aggregates=self.entries,
+                grouping_analytics=analytics,
+                origin=self.group_origin or origin,
+            )
+        else:
+            plan = self._deduplicated(plan)
+            plan = Project(child=plan, project_list=self.entries, origin=origin)
+        if self.having is not None:
+            plan = UnresolvedHaving(child=plan, condition=self.having, origin=origin)
+        if self.qualify is not None:
+            listed = any(entry.holds(WindowExpression) for entry in self.entries)
+            plan = UnresolvedQualify(
+                child=plan, condition=self.qualify, listed=listed, origin=origin
+            )
+        if self.quantifier is not None and not self.quantifier.keys:
+            return Distinct(child=plan, origin=plan.origin)
+        return self._deduplicated(plan) if aggregates else plan
+
+    def _deduplicated(self, plan: LogicalPlan) -> LogicalPlan:
+        """The plan below `DISTINCT ON (keys)`, which comes after an aggregation alone."""
+        if self.quantifier is None or not self.quantifier.keys:
+            return plan
+        within = self.quantifier.within_watermark
+        return Deduplicate(child=plan, keys=self.quantifier.keys, within_watermark=within)
 
 
 class QueryParser(OrganizationParser):
@@ -157,13 +208,10 @@ class QueryParser(OrganizationParser):
             source: what FROM before it gives, or the query before a pipe.
             piped: it stands behind `|>`, where only GROUP BY and WINDOW may follow it.
         """
-        hints: list[Hint] = []
-        while self.token.kind == "hint":
-            hints += read_hints(self.token, self.text, self.conf)
-            self.advance()
+        hints = self._hints()
         quantifier = self._quantifier()
         before = len(self.refusals)
-        entries = tuple(_entry(item) for item in self.listed(self.named_expression))
+        entries = tuple(select_entry(item) for item in self.listed(self.named_expression))
         # Spark reads FROM and WHERE before the select list.
         listed, self.refusals[before:] = self.refusals[before:], []
         plan = self.from_clause() if source is None else source
@@ -181,46 +229,32 @@ class QueryParser(OrganizationParser):
         windows = self.window_clause()
         if not piped and self.take("QUALIFY"):
             qualify = self.expression()
-        origin = self.origin(start)
         if piped and grouping is None:
             entries = tuple(_piped(entry) for entry in entries)
-
-        def deduplicated(plan: LogicalPlan) -> LogicalPlan:
-            if quantifier is None or not quantifier.keys:
-                return plan
-            within = quantifier.within_watermark
-            return Deduplicate(child=plan, keys=quantifier.keys, within_watermark=within)
-
-        if condition is not None:
-            plan = Filter(child=plan, condition=condition, origin=origin)
-        if grouping is None and having is None:
-            plan = deduplicated(plan)
-            plan = Project(child=plan, project_list=entries, origin=origin)
-        else:
-            keys, analytics = grouping or ((), None)
-            plan = Aggregate(
-                child=plan,
-                grouping=keys,
-                aggregates=entries,
-                grouping_analytics=analytics,
-                origin=group_origin or origin,
-            )
-        if having is not None:
-            plan = UnresolvedHaving(child=plan, condition=having, origin=origin)
-        if qualify is not None:
-            listed_windows = any(entry.holds(WindowExpression) for entry in entries)
-            plan = UnresolvedQualify(
-                child=plan, condition=qualify, listed=listed_windows, origin=origin
-            )
-        if isinstance(quantifier, _Quantifier) and not quantifier.keys:
-            plan = Distinct(child=plan, origin=plan.origin)
-        elif grouping is not None or having is not None:
-            plan = deduplicated(plan)
+        clauses = _Select(
+            source=plan,
+            condition=condition,
+            grouping=grouping,
+            group_origin=group_origin,
+            entries=entries,
+            having=having,
+            qualify=qualify,
+            quantifier=quantifier,
+            origin=self.origin(start),
+        )
+        plan = clauses.plan()
         if windows is not None:
             plan = self.with_windows(plan, windows, piped=piped)
         for hint in reversed(hints):
             plan = hint.over(plan)
         return plan
+
+    def _hints(self) -> list[Hint]:
+        hints: list[Hint] = []
+        while self.token.kind == "hint":
+            hints += read_hints(self.token, self.text, self.conf)
+            self.advance()
+        return hints
 
     def _quantifier(self) -> _Quantifier | None:
         following = self.peek()
@@ -238,13 +272,6 @@ class QueryParser(OrganizationParser):
         if not all(isinstance(key, UnresolvedAttribute) for key in keys):
             self.refuse(AnalysisError.of("STATEPLAN_DEDUPLICATION_KEY"))
         return _Quantifier(keys=keys, within_watermark=self.take("WITHIN", "WATERMARK"))
-
-
-def _entry(item: Expression) -> Expression:
-    """An entry of a select list, which gets a name from analysis if it has none."""
-    if isinstance(item, Alias | MultiAlias | UnresolvedAttribute | UnresolvedStar):
-        return item
-    return UnresolvedAlias(child=item, origin=item.origin)
 
 
 def _piped(entry: Expression) -> Expression:

@@ -9,7 +9,8 @@ from ..model.expressions.core import Alias, Expression, Literal, Origin
 from ..model.expressions.intervals import interval_text
 from ..model.expressions.subqueries import LateralJoin, LateralSubquery
 from ..model.expressions.unresolved import UnresolvedAttribute
-from ..model.plans.logical import EventTimeWatermark, Generate, Join, JoinType, watermark_node_id
+from ..model.plans.join_types import join_type_of
+from ..model.plans.logical import EventTimeWatermark, Generate, Join, watermark_node_id
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import (
     OneRowRelation,
@@ -20,6 +21,7 @@ from ..model.plans.relations import (
 )
 from ..model.schemas.types import YearMonthIntervalType
 from ..model.settings.conf import Conf
+from ..model.text.quoting import to_sql_join
 from ..model.text.text import pretty
 from .calls import identifier
 from .cursor import CLAUSE_WORDS, JOIN_AND_SET_WORDS
@@ -32,24 +34,7 @@ _UNNAMED = "__auto_generated_subquery_name"
 JOIN_WORDS = frozenset(
     {"JOIN", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI"}
 )
-_JOIN_TYPES: dict[tuple[str, str], JoinType] = {
-    ("", ""): "Inner",
-    ("", "INNER"): "Inner",
-    ("", "CROSS"): "Cross",
-    ("LEFT", ""): "LeftOuter",
-    ("RIGHT", ""): "RightOuter",
-    ("FULL", ""): "FullOuter",
-    ("LEFT", "SEMI"): "LeftSemi",
-    ("", "SEMI"): "LeftSemi",
-    ("LEFT", "ANTI"): "LeftAnti",
-    ("", "ANTI"): "LeftAnti",
-}
-_NOT_LATERAL = {
-    "RightOuter": "RIGHT OUTER",
-    "FullOuter": "FULL OUTER",
-    "LeftSemi": "LEFT SEMI",
-    "LeftAnti": "LEFT ANTI",
-}
+_NOT_LATERAL = ("RightOuter", "FullOuter", "LeftSemi", "LeftAnti")
 # Words that may follow a relation; none of them is its alias unless AS or quotes say so.
 _AFTER_RELATION = CLAUSE_WORDS | {"DELAY"}
 _AFTER_QUERY_IN_BRACKETS = frozenset(
@@ -122,7 +107,7 @@ class RelationParser(TableClauseParser):
         if side and not (side == "LEFT" and self.token.symbol in ("SEMI", "ANTI")):
             self.take("OUTER")
         kind = self.take_one(("CROSS", "INNER", "SEMI", "ANTI"))
-        join_type = _JOIN_TYPES.get((side, kind))
+        join_type = join_type_of(side + kind or "INNER")
         if join_type is None:
             self.move(self.index - 1)
             self.fail("JOIN")
@@ -132,9 +117,8 @@ class RelationParser(TableClauseParser):
             condition = self.expression() if not natural and self.take("ON") else None
             origin = self.origin(start)
             if join_type in _NOT_LATERAL:
-                self.refuse_at(
-                    "INVALID_LATERAL_JOIN_TYPE", origin, joinType=_NOT_LATERAL[join_type]
-                )
+                joined = to_sql_join(join_type)
+                self.refuse_at("INVALID_LATERAL_JOIN_TYPE", origin, joinType=joined)
             return LateralJoin(
                 child=left, query=query, join_type=join_type, condition=condition, origin=origin
             )
@@ -222,7 +206,7 @@ class RelationParser(TableClauseParser):
         """
         if self.peek().symbol != "(":
             return False
-        token = self.behind_bracket(1)
+        token = self.behind_bracket()
         return token.is_name and token.symbol not in _AFTER_QUERY_IN_BRACKETS
 
     def _is_stream(self) -> bool:

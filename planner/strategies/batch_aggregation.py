@@ -57,8 +57,7 @@ def _in_python(
         names = ", ".join(
             f"`{a.function.function_name}`" for a in calls if isinstance(a.function, PythonUDF)
         )
-        condition = "INVALID_PANDAS_UDF_PLACEMENT"
-        raise PlanningError.of(condition, functionList=names)
+        raise PlanningError.of("INVALID_PANDAS_UDF_PLACEMENT", functionList=names)
     return AggregateInPythonExec(
         keys=parts.keys, aggregates=parts.aggregates, results=parts.results, child=child
     )

@@ -24,7 +24,8 @@ from ..model.expressions.equality import canonical
 from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ..model.frozen import dataclass
 from ..model.functions.build import call
-from ..model.plans.logical import OUTER_JOINS, Join, JoinType
+from ..model.plans.join_types import INNER_JOINS, OUTER_JOINS, JoinType
+from ..model.plans.logical import Join
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.statistics import size_in_bytes
 from ..model.schemas.types import (
@@ -135,58 +136,59 @@ def streaming_join(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | N
     Raises:
         PlanningError: the sides have no equal keys, or not in this type, format or output mode.
     """
-    match logical:
-        case Join(left=left, right=right) if left.is_streaming and right.is_streaming:
-            keys = equi_join(logical)
-            if keys is None:
-                raise PlanningError.of("_LEGACY_ERROR_TEMP_1181", tree=tree_text(logical))
-            version = plan_later.conf.integer(_STATE_FORMAT)
-            if version < 2 and logical.join_type != "Inner":
-                raise PlanningError(
-                    None,
-                    f"The query is using stream-stream {logical.join_type} join with state format"
-                    f" version {version} - correctness issue is discovered. Please discard the"
-                    " checkpoint and rerun the query. See SPARK-26154 for more details.",
-                    hint=f"Leave {_STATE_FORMAT} at 2 or later.",
-                )
-            if logical.join_type not in _STREAMING:
-                # Spark's operator asserts this of itself: an error without a condition.
-                kind: str = logical.join_type
-                if logical.mark is not None:
-                    kind = f"{kind}({plan_text(logical.mark)})"
-                raise PlanningError(
-                    None,
-                    f"requirement failed: StreamingSymmetricHashJoinExec should not take {kind} as"
-                    " the JoinType",
-                    hint="Write JOIN instead of CROSS JOIN, and joins instead of subqueries.",
-                )
-            if plan_later.output_mode == "update" and logical.join_type in OUTER_JOINS:
-                # The query's own outer joins were refused before: this is one made of a subquery.
-                raise PlanningError(
-                    None,
-                    "requirement failed: Update output mode is not supported for stream-stream"
-                    f" {logical.join_type} join",
-                    hint="Use the output mode append.",
-                )
-            if not all(map(_compare, keys.left_keys, keys.right_keys)):
-                raise PlanningError(
-                    None,
-                    "requirement failed: Join keys from two sides should have same length and"
-                    " types",
-                    hint="Give the fields of the structs on both sides the same names.",
-                )
-            return planned_as(
-                StreamingSymmetricHashJoinExec,
-                logical,
-                plan_later,
-                left_keys=keys.left_keys,
-                right_keys=keys.right_keys,
-                condition=keys.condition,
-                state_format_version=version,
-                origin=where_from(logical),
-            )
-        case _:
-            return None
+    if not (isinstance(logical, Join) and logical.left.is_streaming and logical.right.is_streaming):
+        return None
+    keys = equi_join(logical)
+    if keys is None:
+        raise PlanningError.of("_LEGACY_ERROR_TEMP_1181", tree=tree_text(logical))
+    version = plan_later.conf.integer(_STATE_FORMAT)
+    _check_streaming_join(logical, keys, version, plan_later.output_mode)
+    return planned_as(
+        StreamingSymmetricHashJoinExec,
+        logical,
+        plan_later,
+        left_keys=keys.left_keys,
+        right_keys=keys.right_keys,
+        condition=keys.condition,
+        state_format_version=version,
+        origin=where_from(logical),
+    )
+
+
+def _check_streaming_join(join: Join, keys: EquiJoin, version: int, output_mode: str) -> None:
+    """Refuse what Spark's operator asserts of itself: errors without a condition."""
+    if version < 2 and join.join_type != "Inner":
+        raise PlanningError(
+            None,
+            f"The query is using stream-stream {join.join_type} join with state format"
+            f" version {version} - correctness issue is discovered. Please discard the"
+            " checkpoint and rerun the query. See SPARK-26154 for more details.",
+            hint=f"Leave {_STATE_FORMAT} at 2 or later.",
+        )
+    if join.join_type not in _STREAMING:
+        kind: str = join.join_type
+        if join.mark is not None:
+            kind = f"{kind}({plan_text(join.mark)})"
+        raise PlanningError(
+            None,
+            f"requirement failed: StreamingSymmetricHashJoinExec should not take {kind} as"
+            " the JoinType",
+            hint="Write JOIN instead of CROSS JOIN, and joins instead of subqueries.",
+        )
+    if output_mode == "update" and join.join_type in OUTER_JOINS:
+        # The query's own outer joins were refused before: this is one made of a subquery.
+        raise PlanningError(
+            None,
+            "requirement failed: Update output mode is not supported for stream-stream"
+            f" {join.join_type} join",
+            hint="Use the output mode append.",
+        )
+    if not all(map(_compare, keys.left_keys, keys.right_keys)):
+        raise PlanningError(
+            None,
+            "requirement failed: Join keys from two sides should have same length and types",
+            hint="Give the fields of the structs on both sides the same names.",
+        )
 
 
 def join_selection(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
@@ -264,7 +266,7 @@ class _Selection:
 
     @property
     def _inner(self) -> bool:
-        return self.kind in ("Inner", "Cross")
+        return self.kind in INNER_JOINS
 
     def _size(self, side: _Side) -> int:
         return size_in_bytes(self.join.left if side == "left" else self.join.right)

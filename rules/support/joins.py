@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...physical.join_state import value_watermark
 from ...planner.model.expressions.core import AttributeReference, Call, Expression
 from ...planner.model.expressions.predicates import split_conjuncts
-from ...planner.model.plans.logical import OUTER_JOINS, Join
+from ...planner.model.plans.join_types import INNER_JOINS, OUTER_JOINS
+from ...planner.model.plans.logical import Join
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.tree import replace
 from ..common.trees import equated
@@ -118,7 +119,7 @@ def _mode(join: Join, mode: str) -> Refusal:
 
 def _stream_stream(join: Join) -> Refusal:
     kind = join.join_type
-    if kind in ("Inner", "Cross") or watermark_in_keys(join) or bounds_state(join):
+    if kind in INNER_JOINS or watermark_in_keys(join) or bounds_state(join):
         return None
     return (
         f"Stream-stream {kind} join between two streaming DataFrame/Datasets is not supported"

@@ -13,7 +13,7 @@ from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions.core import AggregateExpression, AttributeReference, Expression
 from ...planner.model.expressions.python_functions import PythonUDF
 from ...planner.model.frozen import dataclass
-from ...planner.model.plans.logical import JoinType
+from ...planner.model.plans.join_types import JoinType
 from ...planner.model.registry import AggregateForms
 from ...planner.model.schemas.types import StructType
 

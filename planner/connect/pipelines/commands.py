@@ -184,7 +184,7 @@ def _define_flow(call: Call, message: Message) -> Answers:
     _add_flow(
         pipeline,
         Flow(
-            identifier=_flow_name(pipeline, name, target, message.flow_name, origin),
+            identifier=_flow_name(name, target, message.flow_name, origin),
             target=target,
             query=query,
             settings={key: value for key, value in message.sql_conf.items() if key != ONCE},
@@ -198,7 +198,7 @@ def _define_flow(call: Call, message: Message) -> Answers:
 
 
 def _flow_name(
-    pipeline: Pipeline, name: Identifier, target: Identifier, text: str, origin: Origin | None
+    name: Identifier, target: Identifier, text: str, origin: Origin | None
 ) -> Identifier:
     """A flow's full name. One that a data set's definition makes is called as the data set is."""
     if len(name) > 1 and name != target:

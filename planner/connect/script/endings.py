@@ -63,7 +63,7 @@ def _asking(
             yield call
     if isinstance(statement, ast.If | ast.Assert):
         for call, above in _calls(statement.test):
-            if _ends(statement, above, call, function):
+            if _ends(statement, above, function):
                 yield call
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
         return
@@ -75,9 +75,9 @@ def _asking(
     test = next((one for one in tests if any(_of_name(one.test, name))), None)
     if test is None:
         return
-    node, above = next(_of_name(test.test, name))
+    _, above = next(_of_name(test.test, name))
     for call, within in _calls(statement.value):
-        if _ends(test, [*within, *above], node, function):
+        if _ends(test, [*within, *above], function):
             yield call
 
 
@@ -103,14 +103,12 @@ def _of_name(node: ast.AST, name: str) -> Iterator[_Path]:
     return ((one, above) for one, above in found if isinstance(one, ast.Name) and one.id == name)
 
 
-def _ends(
-    test: ast.If | ast.Assert, above: list[ast.AST], node: ast.AST, function: ast.AST | None
-) -> bool:
+def _ends(test: ast.If | ast.Assert, above: list[ast.AST], function: ast.AST | None) -> bool:
     """Whether a test ends the code if a value below the given nodes of it is False or None."""
     is_true = sum(map(_negates, above)) % 2 == 1
     if isinstance(test, ast.Assert):
         return not is_true
-    return _gives_up(test.body if is_true else test.orelse, test, function)
+    return _gives_up(test.body if is_true else test.orelse, function)
 
 
 def _negates(node: ast.AST) -> bool:
@@ -122,7 +120,7 @@ def _negates(node: ast.AST) -> bool:
     return isinstance(other, ast.Constant) and not other.value
 
 
-def _gives_up(body: Sequence[ast.stmt], test: ast.stmt, function: ast.AST | None) -> bool:
+def _gives_up(body: Sequence[ast.stmt], function: ast.AST | None) -> bool:
     if not body:
         return False
     last = body[-1]

@@ -17,11 +17,9 @@ from types import FrameType, ModuleType
 from typing import Any
 
 import pyspark
-from pyspark.errors import PySparkAttributeError, PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import column as column_module
 from pyspark.sql import context as context_module
-from pyspark.sql import types as sql_types
 from pyspark.sql.connect.catalog import Catalog
 from pyspark.sql.connect.client import core
 from pyspark.sql.connect.dataframe import DataFrame
@@ -34,12 +32,13 @@ from ..call_sites import record
 from ..classic import adopt_habits
 from .context import PlannedContext, session
 from .endings import ends_without
+from .frames import change_frames
 from .models import plan_models
 from .notebook import is_cell
 from .placeholders import take_stand_ins
 from .program import Program
 from .rules import Rules
-from .stand_ins import NoRows, StandIn
+from .stand_ins import StandIn
 from .unset import Unset, asking
 
 _JVM = ("_jvm", "_jsparkSession", "_jsc", "_sc", "_wrapped")
@@ -93,7 +92,7 @@ class Patches:
         self._contexts()
         self._functions_in_python()
         self._data_sources()
-        self._frames()
+        change_frames(self.program)
         take_stand_ins()
         self._errors()
         self._waits()
@@ -192,64 +191,6 @@ class Patches:
         for reader in readers:
             reader.load = _with_columns(reader.load, kinds)
 
-    def _frames(self) -> None:
-        """What DataFrames have on a cluster, and on Databricks, besides."""
-        looked_up = DataFrame.__getattribute__
-
-        def look_up(self: Any, name: str) -> Any:
-            if name in ("rdd", "_jdf"):
-                return StandIn(f"DataFrame.{name}")
-            return looked_up(self, name)
-
-        def column(self: Any, name: str) -> Any:
-            try:
-                return attribute(self, name)
-            except PySparkAttributeError:
-                if not name.startswith("_") and _has_column(self, name):
-                    return self[name]
-                raise
-
-        program = self.program
-        frame: Any = DataFrame
-        collected = frame.collect
-
-        def collect(self: Any) -> Any:
-            return collected(self) or NoRows()
-
-        def head(self: Any, *arguments: Any, **named: Any) -> Any:
-            found = headed(self, *arguments, **named)
-            if found is None and ends_without(program.own_frame(sys._getframe(1))):
-                return StandIn("head()")
-            return NoRows() if found == [] else found
-
-        def first(self: Any) -> Any:
-            return head(self)
-
-        headed = frame.head
-        frame.collect, frame.first, frame.head = collect, first, head
-        attribute = frame.__getattr__
-        frame.__getattribute__, frame.__getattr__ = look_up, column
-        schema = frame.schema
-
-        def of_frame(self: Any) -> Any:
-            found = schema.fget(self)
-            found.of_frame = self
-            return found
-
-        frame.schema = property(of_frame)
-        kind: Any = sql_types.StructType
-        item = kind.__getitem__
-
-        def field(self: Any, key: Any) -> Any:
-            """Of an open schema: it has the column if it is asked for it."""
-            of = self.__dict__.get("of_frame")
-            lacks = of is not None and isinstance(key, str) and key not in self.names
-            if lacks and _has_column(of, key):
-                return schema.fget(of.select(key)).fields[0]
-            return item(self, key)
-
-        kind.__getitem__ = field
-
     def _errors(self) -> None:
         """Errors that the file catches are reported all the same."""
         client: Any = core.SparkConnectClient
@@ -325,7 +266,7 @@ class Patches:
         needed = self._needed
         catalog.tableExists = table_exists
         for name in ("search", "match", "fullmatch"):
-            setattr(re, name, _matching(getattr(re, name), program))
+            setattr(re, name, _matching(getattr(re, name)))
 
     def _needed(self, frame: FrameType | None, what: str) -> bool:
         found = ends_without(frame)
@@ -349,7 +290,7 @@ def _names_up_to(asked: FrameType) -> set[str]:
     return names
 
 
-def _matching(find: Callable[..., Any], program: Program) -> Callable[..., Any]:
+def _matching(find: Callable[..., Any]) -> Callable[..., Any]:
     """A function of regular expressions: a stand-in has the parts that the code needs of it."""
 
     def found(pattern: Any, text: Any, *arguments: Any, **named: Any) -> Any:
@@ -359,15 +300,6 @@ def _matching(find: Callable[..., Any], program: Program) -> Callable[..., Any]:
         return match
 
     return found
-
-
-def _has_column(frame: Any, name: str) -> bool:
-    """Whether a DataFrame has a column, or gets it: one of an open schema has what is used."""
-    try:
-        return bool(frame.select(name).columns)
-    except PySparkException as error:
-        error.expected = True  # type: ignore[attr-defined]
-        return False
 
 
 def _picklers() -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 _FORMATS = {"tinyint": "b", "smallint": "h", "int": "i", "bigint": "q", "date": "i"}
 _MASK = 0xFFFFFFFF
+_SEED = 42
 
 
 class PackedArray(tuple[Any, ...]):
@@ -31,13 +32,13 @@ def _packed(items: PackedArray, element: str) -> bytes:
     return data + bytes(-len(data) % 8)
 
 
-def _murmur3(data: bytes, seed: int = 42) -> int:
+def _murmur3(data: bytes) -> int:
     """The 32-bit hash of whole words, as an unsigned number."""
 
     def turned(value: int, bits: int) -> int:
         return ((value << bits) | (value >> (32 - bits))) & _MASK
 
-    hashed = seed
+    hashed = _SEED
     for (word,) in struct.iter_unpack("<I", data):
         mixed = turned(word * 0xCC9E2D51 & _MASK, 15) * 0x1B873593 & _MASK
         hashed = (turned(hashed ^ mixed, 13) * 5 + 0xE6546B64) & _MASK

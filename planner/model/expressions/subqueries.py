@@ -8,7 +8,7 @@ from dataclasses import field
 from ..frozen import dataclass
 from ..ids import fresh_id
 from ..lazy import cached_property
-from ..plans.logical import JoinType, join_output
+from ..plans.join_types import JoinType, join_output
 from ..plans.query_plan import LogicalPlan, UnaryNode
 from ..schemas.types import BOOLEAN, NULL, DataType
 from .base import LikePart

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from ..frozen import dataclass
-from .core import Expression
+from .core import Alias, Expression
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +84,13 @@ class MultiAlias(Unresolved):
 
     child: Expression
     names: tuple[str, ...]
+
+
+def select_entry(expression: Expression) -> Expression:
+    """An entry of a select list: with the name it has, or waiting for one from analysis."""
+    if isinstance(expression, Alias | MultiAlias | UnresolvedAttribute | UnresolvedStar):
+        return expression
+    return UnresolvedAlias(child=expression, origin=expression.origin)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import field
-from typing import Literal
 
 from ..expressions.core import AttributeReference, Expression, Metadata, SortOrder, to_attribute
 from ..expressions.unresolved import UnresolvedAttribute
@@ -12,21 +11,8 @@ from ..frozen import dataclass
 from ..lazy import cached_property
 from ..schemas.types import BooleanType, same_shape
 from ..tree import replace
+from .join_types import JoinType, join_output
 from .query_plan import GivesAttributes, LogicalPlan, UnaryNode, UnresolvedNode
-
-JoinType = Literal[
-    "Inner",
-    "LeftOuter",
-    "RightOuter",
-    "FullOuter",
-    "LeftSemi",
-    "LeftAnti",
-    "Cross",
-    "LeftSingle",  # this and the next come of subqueries only
-    "ExistenceJoin",
-]
-INNER_JOINS = ("Inner", "Cross")
-OUTER_JOINS = ("LeftOuter", "RightOuter", "FullOuter")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -329,27 +315,6 @@ class Union(LogicalPlan):
             )
             for i, attribute in enumerate(first)
         )
-
-
-def join_output(
-    kind: JoinType,
-    left: tuple[AttributeReference, ...],
-    right: tuple[AttributeReference, ...],
-    mark: AttributeReference | None = None,
-) -> tuple[AttributeReference, ...]:
-    """The columns of a join: a side that is padded with nulls becomes nullable.
-
-    An existence join has one more column, which says whether there is a match.
-    """
-    if mark is not None:
-        return (*left, mark)
-    if kind in ("LeftSemi", "LeftAnti"):
-        return left
-    if kind in ("RightOuter", "FullOuter"):
-        left = tuple(a.with_nullability(True) for a in left)
-    if kind in ("LeftOuter", "LeftSingle", "FullOuter"):
-        right = tuple(a.with_nullability(True) for a in right)
-    return left + right
 
 
 @dataclass(frozen=True, kw_only=True)

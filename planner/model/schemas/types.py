@@ -362,15 +362,9 @@ def as_nullable(data_type: DataType) -> DataType:
             return data_type
 
 
-def holds_type(data_type: DataType, *kinds: type[DataType]) -> bool:
-    """Whether a type is, or holds in any part, one of these kinds."""
-    return isinstance(data_type, kinds) or any(holds_type(p, *kinds) for p in data_type.parts)
-
-
 def contains_type(data_type: DataType, *kinds: type[DataType]) -> bool:
-    """Whether a type is, or holds in its parts, one of these kinds; a map's parts do not count."""
-    parts = () if isinstance(data_type, MapType) else data_type.parts
-    return isinstance(data_type, kinds) or any(contains_type(part, *kinds) for part in parts)
+    """Whether a type is, or holds in any part, one of these kinds."""
+    return isinstance(data_type, kinds) or any(contains_type(p, *kinds) for p in data_type.parts)
 
 
 def is_orderable(data_type: DataType) -> bool:
@@ -380,7 +374,7 @@ def is_orderable(data_type: DataType) -> bool:
 
 def is_collated(data_type: DataType) -> bool:
     """Whether a type is, or holds in any part, a string with a collation of its own."""
-    return holds_type(data_type, CollatedStringType)
+    return contains_type(data_type, CollatedStringType)
 
 
 def same_type(left: DataType, right: DataType) -> bool:

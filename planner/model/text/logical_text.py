@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from ..expressions.core import AttributeReference, Expression, Literal, SortOrder
 from ..expressions.subqueries import LateralJoin
 from ..expressions.unresolved import UnresolvedAttribute
+from ..frozen import dataclass
 from ..plans.hints import ResolvedHint, UnresolvedHint
 from ..plans.logical import (
     Aggregate,
@@ -36,7 +37,7 @@ from ..plans.logical import (
 )
 from ..plans.partitions import RebalancePartitions, Repartition, RepartitionByExpression, Sample
 from ..plans.pivot import UnresolvedPivot
-from ..plans.query_plan import LogicalPlan
+from ..plans.query_plan import LogicalPlan, UnresolvedLeaf
 from ..plans.relations import (
     AnalyzedPlan,
     CTERelationDef,
@@ -56,9 +57,17 @@ from ..plans.set_operations import SetOperation
 from ..schemas.types import INT
 from .python_text import python_line
 from .text import plan_text
+from .trees import tree_lines
 
 MAX_FIELDS = 25
 Suffix = Callable[[LogicalPlan], str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _StreamingTable(UnresolvedLeaf):
+    """The table of a NamedStreamingRelation, which Spark has below it."""
+
+    parts: tuple[str, ...]
 
 
 def tree_text(plan: LogicalPlan, max_fields: int = MAX_FIELDS, suffix: Suffix | None = None) -> str:
@@ -67,35 +76,31 @@ def tree_text(plan: LogicalPlan, max_fields: int = MAX_FIELDS, suffix: Suffix | 
     Lists longer than `max_fields` (spark.sql.debug.maxToStringFields) are cut as Spark cuts them.
     A suffix stands behind each operator, after a comma.
     """
-    return "\n".join(_lines(plan, "", "", max_fields, suffix))
+
+    def line(plan: LogicalPlan) -> str:
+        text = f"{_prefix(plan)}{line_text(plan, max_fields)}".rstrip()
+        return text if suffix is None else f"{text}, {suffix(plan)}"
+
+    lines = tree_lines(
+        _shown(plan),
+        line=line,
+        children=_children,
+        inner=lambda plan: tuple(map(_shown, subplans(plan))),
+    )
+    return "\n".join(lines)
 
 
-def _lines(
-    plan: LogicalPlan, first: str, rest: str, limit: int, suffix: Suffix | None
-) -> Iterator[str]:
+def _shown(plan: LogicalPlan) -> LogicalPlan:
+    """Without the marks of what is analyzed already."""
     while isinstance(plan, AnalyzedPlan):
         plan = plan.child
-    line = f"{_prefix(plan)}{line_text(plan, limit)}".rstrip()
-    yield first + line if suffix is None else f"{first}{line}, {suffix(plan)}"
-    children: tuple[LogicalPlan, ...] = plan.children
+    return plan
+
+
+def _children(plan: LogicalPlan) -> tuple[LogicalPlan, ...]:
     if isinstance(plan, UnresolvedRelation) and plan.streaming:
-        name = ".".join(plan.parts)
-        yield f"{rest}+- 'UnresolvedRelation [{name}], [], true"
-    inner = list(subplans(plan))
-    for i, subplan in enumerate(inner):
-        yield from _child(
-            subplan, rest + (":  " if children else "   "), i, len(inner), limit, suffix
-        )
-    for i, child in enumerate(children):
-        yield from _child(child, rest, i, len(children), limit, suffix)
-
-
-def _child(
-    plan: LogicalPlan, rest: str, index: int, count: int, limit: int, suffix: Suffix | None
-) -> Iterator[str]:
-    last = index == count - 1
-    mark, below = ("+- ", "   ") if last else (":- ", ":  ")
-    return _lines(plan, rest + mark, rest + below, limit, suffix)
+        return (_StreamingTable(parts=plan.parts),)
+    return tuple(map(_shown, plan.children))
 
 
 def subplans(plan: LogicalPlan) -> Iterator[LogicalPlan]:
@@ -146,6 +151,8 @@ def line_text(plan: LogicalPlan, limit: int = MAX_FIELDS) -> str:
             if streaming:
                 return "NamedStreamingRelation name=<Unassigned>"
             return f"UnresolvedRelation [{', '.join(parts)}], [], false"
+        case _StreamingTable(parts=parts):
+            return f"UnresolvedRelation [{'.'.join(parts)}], [], true"
         case StreamingRelation(format=source, attributes=attributes):
             return f"StreamingRelation {source}, {_list(attributes, limit)}, name=<Unassigned>"
         case Relation(format=source, attributes=attributes):

@@ -62,7 +62,7 @@ def resolve_project(plan: Project, child: LogicalPlan, context: Context) -> Logi
             return extract_windows(expand_lateral(aggregated))
 
         return _below_generators(items, aggregate, context)
-    items, child = _generators(items, child, context)
+    items, child = _generators(items, child)
     named_items = tuple(named(item) for item in items)
     return extract_windows(expand_lateral(replace(plan, project_list=named_items, child=child)))
 
@@ -152,7 +152,7 @@ def _item(item: Expression, resolver: Resolver) -> Expression:
 
 
 def _generators(
-    items: tuple[Expression, ...], child: LogicalPlan, context: Context
+    items: tuple[Expression, ...], child: LogicalPlan
 ) -> tuple[tuple[Expression, ...], LogicalPlan]:
     """Put a Generate below for every generator of the list; its columns take its place."""
     calls = [_generator_of(item) for item in items]
@@ -222,7 +222,7 @@ def _below_generators(
             columns = (child.output[p] if isinstance(p, int) else p for p in parts)
             new = replace(call, arguments=tuple(columns))
             results.append(new if item is call else replace(item, child=new))  # type: ignore[call-arg]
-    generated, child = _generators(tuple(results), child, context)
+    generated, child = _generators(tuple(results), child)
     return Project(project_list=tuple(map(named, generated)), child=child)
 
 

@@ -13,13 +13,11 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.equality import same
 from ....planner.model.expressions.predicates import conjunction_or_none, parted, split_conjuncts
 from ....planner.model.functions.build import call, is_call, is_false, is_null, null
+from ....planner.model.plans.join_types import INNER_JOINS, OUTER_JOINS, JoinType
 from ....planner.model.plans.logical import (
-    INNER_JOINS,
-    OUTER_JOINS,
     Aggregate,
     Filter,
     Join,
-    JoinType,
     Project,
 )
 from ....planner.model.plans.query_plan import LogicalPlan

@@ -6,6 +6,7 @@ from functools import partial
 
 from ....planner.model.expressions.core import Alias, AttributeReference, Expression
 from ....planner.model.expressions.predicates import conjunction, split_conjuncts
+from ....planner.model.plans.join_types import SEMI_JOINS
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,
@@ -23,8 +24,6 @@ from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import alias_map, by_place, filtered, replace_attributes, rewrite_down
 
-_SEMI = ("LeftSemi", "LeftAnti")
-
 
 def push_semi_joins_down(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`Join LeftSemi, Project [a AS b], t, r` -> `Project [a AS b], Join LeftSemi, t, r`.
@@ -35,7 +34,7 @@ def push_semi_joins_down(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """
 
     def push(node: LogicalPlan) -> LogicalPlan:
-        if not isinstance(node, Join) or node.join_type not in _SEMI:
+        if not isinstance(node, Join) or node.join_type not in SEMI_JOINS:
             return node
         match node.left:
             case Project() as below if _is_selection(below):

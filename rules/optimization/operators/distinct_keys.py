@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ....planner.model.expressions.core import Alias, AttributeReference, Expression
 from ....planner.model.expressions.predicates import split_conjuncts
 from ....planner.model.functions.build import is_call
+from ....planner.model.plans.join_types import SEMI_JOINS
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,
@@ -72,7 +73,7 @@ def key_columns(join: Join) -> tuple[Keys, Keys]:
 
 
 def _of_join(join: Join) -> list[Keys]:
-    if join.join_type in ("LeftSemi", "LeftAnti"):
+    if join.join_type in SEMI_JOINS:
         return distinct_keys(join.left)
     left, right = distinct_keys(join.left), distinct_keys(join.right)
     if not left or not right:

@@ -14,6 +14,7 @@ from ....planner.model.expressions.core import (
 from ....planner.model.expressions.equality import ExpressionSet
 from ....planner.model.expressions.predicates import split_conjuncts
 from ....planner.model.expressions.windows import WindowExpression
+from ....planner.model.plans.join_types import SEMI_JOINS
 from ....planner.model.plans.logical import (
     Aggregate,
     Deduplicate,
@@ -130,7 +131,7 @@ def _one_of(plan: Aggregate, limit: Expression) -> LogicalPlan:
 
 def _one_is_enough(join: Join) -> Join:
     """Without a condition one row of the other side decides a semi or anti join."""
-    if join.join_type not in ("LeftSemi", "LeftAnti") or join.condition is not None:
+    if join.join_type not in SEMI_JOINS or join.condition is not None:
         return join
     return with_sides(join, join.left, _limited(lit(1), join.right))
 
@@ -230,12 +231,12 @@ def infer_window_limits(node: Filter, conf: Conf) -> LogicalPlan:
         case Filter(condition=condition, child=Window(order_by=order) as window) if order:
             if isinstance(window.child, WindowGroupLimit):
                 return node
-            limited = _with_group_limit(condition, window, conf)
+            limited = _with_group_limit(condition, window)
             return node if limited is None else replace(node, child=limited)
     return node
 
 
-def _with_group_limit(condition: Expression, window: Window, conf: Conf) -> Window | None:
+def _with_group_limit(condition: Expression, window: Window) -> Window | None:
     found: list[tuple[int, Call]] = []
     for item in window.windows:
         if not isinstance(item, Alias) or not isinstance(item.child, WindowExpression):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ....planner.model.expressions.core import Alias, AttributeReference, Call, Expression, Literal
 from ....planner.model.functions.build import call, is_call, is_comparison
 from ....planner.model.memo import remembered
+from ....planner.model.plans.join_types import PADS_LEFT, PADS_RIGHT
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,
@@ -115,9 +116,9 @@ def _propagate(plan: LogicalPlan) -> tuple[LogicalPlan, Constants]:
             return node, {alias.expr_id: alias.child for alias in own}
         case Join():
             padded: frozenset[int] = frozenset()
-            if node.join_type in ("LeftOuter", "LeftSingle", "FullOuter"):
+            if node.join_type in PADS_RIGHT:
                 padded |= node.right.output_ids
-            if node.join_type in ("RightOuter", "FullOuter"):
+            if node.join_type in PADS_LEFT:
                 padded |= node.left.output_ids
             return node, {k: v for k, v in known.items() if k not in padded}
     return node, known

@@ -20,8 +20,8 @@ from ....planner.model.expressions.predicates import (
     split_conjuncts,
 )
 from ....planner.model.expressions.python_functions import PythonUDF
+from ....planner.model.plans.join_types import INNER_JOINS
 from ....planner.model.plans.logical import (
-    INNER_JOINS,
     Aggregate,
     Filter,
     Generate,

@@ -29,6 +29,7 @@ from ....planner.model.expressions.subqueries import DomainJoin, OuterReference,
 from ....planner.model.expressions.windows import WindowExpression
 from ....planner.model.frozen import dataclass
 from ....planner.model.functions.build import call, is_call
+from ....planner.model.plans.join_types import INNER_JOINS, PADS_LEFT
 from ....planner.model.plans.logical import (
     Aggregate,
     Distinct,
@@ -274,12 +275,12 @@ def _with_empty_groups(plan: Aggregate, part: Part, added: tuple[AttributeRefere
 def _join(plan: Join, demands: Demands) -> Part:
     own = split_conjuncts(plan.condition)
     correlated = [c for c in own if is_outer(c)]
-    movable = plan.join_type in ("Inner", "Cross") and not demands.in_union
+    movable = plan.join_type in INNER_JOINS and not demands.in_union
     pulled = [c for c in correlated if movable and _goes_over_groups(c)]
     inside = [c for c in correlated if c not in pulled]
     equal = equivalences(pulled)
     below = demands.plus(inside).without(equal)
-    right_too = plan.join_type in ("RightOuter", "FullOuter") or mentions_outer(plan.right)
+    right_too = plan.join_type in PADS_LEFT or mentions_outer(plan.right)
     keeps_left = plan.join_type in ("LeftOuter", "LeftSemi", "LeftAnti", "FullOuter")
     left_too = keeps_left or mentions_outer(plan.left) or (below.needed and not right_too)
     left = decorrelated(plan.left, below) if left_too else Part(plan.left)

@@ -7,7 +7,8 @@ from ....planner.model.expressions.equality import ExpressionSet
 from ....planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
 from ....planner.model.expressions.subqueries import Exists, InSubquery, ListQuery
 from ....planner.model.functions.build import call, is_call, negate
-from ....planner.model.plans.logical import Filter, Join, JoinType, Project
+from ....planner.model.plans.join_types import JoinType
+from ....planner.model.plans.logical import Filter, Join, Project
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.schemas.types import BOOLEAN
 from ....planner.model.settings.conf import Conf
