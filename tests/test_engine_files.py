@@ -76,6 +76,12 @@ def test_only_the_columns_of_the_query_are_read(session: Any, tmp_path: Path) ->
     assert both.batches == [[(7,), (7,)], [(3,), (7,), (7,)]]
 
 
+def test_a_table_of_which_no_column_is_used(session: Any, tmp_path: Path) -> None:
+    write(tmp_path, '{"a":1}\n{"a":2}\n')
+    sql = "SELECT a FROM STREAM events CROSS JOIN (SELECT * FROM VALUES ('x'), (NULL) AS t(k))"
+    assert Run(session, tmp_path, {"sql": sql}).batches == [[(1,), (1,), (2,), (2,)]]
+
+
 def test_csv_files(session: Any, tmp_path: Path) -> None:
     """Quotes, a header in each file, values that are malformed, and times in a time zone."""
     options = {"header": "true", "sep": ";", "escape": '"', "comment": "#"}
