@@ -17,6 +17,7 @@ from ..planner.model.errors import RuntimeFailure
 from ..planner.model.plans.logical import EventTimeWatermark
 from ..planner.model.plans.query_plan import LogicalPlan
 from ..planner.model.plans.relations import StreamingRelation
+from ..planner.model.schemas.types import StructField, StructType
 from ..planner.model.settings.conf import Conf
 from .batch_progress import RunIdentity
 from .batch_time import with_batch_time
@@ -217,7 +218,6 @@ def _prepare(
             if trigger.kind == "available_now":
                 source.prepare_for_available_now()
         opened.settle()
-        sink.attach(opened.id, position.batch_id, execution.output_mode)
         engine = on if isinstance(on, Engine) else engine_on(on)
         undo.callback(engine.close)
         chosen = engine.task_count(conf) if tasks is None else tasks
@@ -225,6 +225,8 @@ def _prepare(
         engine.prepare_workers(stateful=bool(planned.executed_plan.collect(StateStoreWriter)))
         readers = _readers(engine, tables, used)
         _check(planned.executed_plan, engine, conf, readers)
+        sink.check(_output(execution.checked), engine.facts, conf)
+        sink.attach(opened.id, position.batch_id, execution.output_mode)
         run = MicroBatchExecution(
             engine=engine,
             identity=RunIdentity(id=opened.id, run_id=run_id, name=name),
@@ -266,6 +268,10 @@ def _readers(
     found |= {name: source.reader for name, source in sources.items()}
     readers = {name: reader for name, reader in found.items() if reader is not None}
     return {name: replace(r, here=engine.reads_here(r)) for name, r in readers.items()}
+
+
+def _output(plan: LogicalPlan) -> StructType:
+    return StructType(tuple(StructField(a.name, a.data_type, a.nullable) for a in plan.output))
 
 
 def _check(plan: SparkPlan, engine: Engine, conf: Conf, readers: Mapping[str, Reader]) -> None:
