@@ -17,6 +17,7 @@ from ..planner.model.errors import RuntimeFailure
 from ..planner.model.plans.logical import EventTimeWatermark
 from ..planner.model.plans.query_plan import LogicalPlan
 from ..planner.model.plans.relations import StreamingRelation
+from ..planner.model.schemas.types import StructField, StructType
 from .batch_progress import RunIdentity
 from .batch_time import with_batch_time
 from .checkpoint import Checkpoint
@@ -164,7 +165,6 @@ def _prepared(on: SparkSession | Engine, request: StartRequest) -> StreamingQuer
                 if request.trigger.kind == "available_now":
                     source.prepare_for_available_now()
             opened.settle()
-            request.sink.attach(opened.id, position.batch_id, execution.output_mode)
             engine = on if isinstance(on, Engine) else engine_on(on)
             undo.callback(engine.close)
             run = _on_engine(engine, request, opened, position, planned, sources)
@@ -237,6 +237,8 @@ def _on_engine(
     readers = _readers(engine, request.tables, sources)
     check(with_batch_time(plan, 0), engine, conf, readers)  # each batch has a time of its own
     analyzed = request.execution.checked
+    request.sink.check(_output(analyzed), engine.facts, conf)
+    request.sink.attach(opened.id, position.batch_id, request.execution.output_mode)
     return MicroBatchExecution(
         engine=engine,
         identity=RunIdentity(id=opened.id, run_id=planned.run_id, name=request.name),
@@ -265,6 +267,10 @@ def _readers(
     found |= {name: source.reader for name, source in sources.items()}
     readers = {name: reader for name, reader in found.items() if reader is not None}
     return {name: replace(r, here=engine.reads_here(r)) for name, r in readers.items()}
+
+
+def _output(plan: LogicalPlan) -> StructType:
+    return StructType(tuple(StructField(a.name, a.data_type, a.nullable) for a in plan.output))
 
 
 def _source(name: str, sources: Mapping[str, Source]) -> Source:

@@ -246,8 +246,8 @@ def feed(folder: Path, number: int, *rows: str) -> None:
         ({"sink": "json"}, "STATEPLAN_SINK_PATH_MISSING", ["path"]),
         (
             {"sink": {"format": "json", "path": "out"}},
-            "STATEPLAN_SINK_OUTPUT_MODE",
-            ["'update'", "append"],
+            "STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE",
+            ["update", "append"],
         ),
         ({"trigger": "soon"}, "STATEPLAN_BAD_TRIGGER", ["'soon'"]),
         ({"checkpoint": "s3a://bucket/x"}, "STATEPLAN_FILE_SYSTEM_NOT_SUPPORTED", ["s3a://"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
 import gzip
 import itertools
@@ -37,6 +38,7 @@ class Run:
     Attributes:
         batches: the rows of each batch, sorted.
         metrics: what each batch observed.
+        input_rows: how many rows each batch read.
     """
 
     def __init__(self, session: Any, path: Path, content: Mapping[str, Any]) -> None:
@@ -47,15 +49,20 @@ class Run:
         description = {"sources": {"events": {**source, "options": options}}, **rest}
         self.batches: list[list[Any]] = []
         self.metrics: list[Any] = []
+        self.input_rows: list[int] = []
         query = Query.of(parse_description({"output_mode": "append", **description}))
         handle = query.run(
             session,
             foreach_batch=lambda frame, _: self.batches.append(sorted(map(tuple, frame.collect()))),
-            listeners=[lambda progress: self.metrics.append(progress["observedMetrics"])],
+            listeners=[self._hear],
             trigger="available_now",
             background=False,
         )
         handle.await_termination()
+
+    def _hear(self, progress: Mapping[str, Any]) -> None:
+        self.metrics.append(progress["observedMetrics"])
+        self.input_rows.append(progress["numInputRows"])
 
 
 def write(folder: Path, *files: str) -> None:
@@ -74,6 +81,53 @@ def test_only_the_columns_of_the_query_are_read(session: Any, tmp_path: Path) ->
     union = "SELECT a FROM STREAM events WHERE k = 'z' UNION ALL SELECT 7L FROM STREAM events"
     both = Run(session, tmp_path, {"sql": union})
     assert both.batches == [[(7,), (7,)], [(3,), (7,), (7,)]]
+
+
+def test_a_table_of_which_no_column_is_used(session: Any, tmp_path: Path) -> None:
+    write(tmp_path, '{"a":1}\n{"a":2}\n')
+    sql = "SELECT a FROM STREAM events CROSS JOIN (SELECT * FROM VALUES ('x'), (NULL) AS t(k))"
+    assert Run(session, tmp_path, {"sql": sql}).batches == [[(1,), (1,), (2,), (2,)]]
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT a + 1 AS a FROM STREAM events UNION ALL SELECT a FROM STREAM events", 4),
+        (
+            "SELECT x.a FROM STREAM events WATERMARK t DELAY OF INTERVAL 1 SECOND AS x JOIN "
+            "STREAM events WATERMARK t DELAY OF INTERVAL 1 SECOND AS y ON x.a = y.a AND x.t = y.t",
+            4,
+        ),
+        (
+            "SELECT a, count(*) AS n FROM (SELECT a FROM STREAM events UNION ALL "
+            "SELECT a FROM STREAM events) GROUP BY a",
+            4,
+        ),
+    ],
+)
+def test_a_source_that_is_read_twice_is_counted_twice(
+    session: Any, tmp_path: Path, sql: str, rows: int
+) -> None:
+    time = "2026-01-01T00:00:00Z"
+    write(tmp_path, f'{{"a":1,"t":"{time}"}}\n{{"a":2,"t":"{time}"}}\n')
+    mode = "update" if "GROUP" in sql else "append"
+    found = Run(session, tmp_path, {"sql": sql, "output_mode": mode})
+    assert found.input_rows[0] == rows
+
+
+def test_conditions_on_malformed_lines_keep_no_row_from_being_counted(
+    session: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "0.csv").write_text("x,1\ny,bad\nz,3\n")
+    content = {
+        "format": "csv",
+        "schema": "k STRING, a BIGINT, bad STRING",
+        "sql": "SELECT k, a FROM STREAM events WHERE bad IS NULL",
+        "options": {"columnNameOfCorruptRecord": "bad"},
+    }
+    found = Run(session, tmp_path, content)
+    assert found.batches == [[("x", 1), ("z", 3)]]
+    assert found.input_rows == [3]
 
 
 def test_csv_files(session: Any, tmp_path: Path) -> None:
@@ -111,6 +165,18 @@ def test_options_of_readers_are_refused_by_name(
 
     content = {"sql": "SELECT k FROM STREAM events", "format": format, "options": {option: value}}
     with pytest.raises(StateplanError, match=rf"reading 'events'.*'{option}' is '{value}'"):
+        Run(session(), tmp_path, content)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_a_text_file_with_a_byte_order_mark_is_refused(tmp_path: Path, packed: Any) -> None:
+    from stateplan.runtime.engines.embedded_session import session
+
+    name = "a.txt" if packed is bytes else "a.txt.gz"
+    (tmp_path / name).write_bytes(packed(codecs.BOM_UTF8 + b"x\n"))
+    content = {"schema": "value STRING", "sql": "SELECT value FROM STREAM events", "format": "text"}
+    with pytest.raises(StateplanError, match=rf"byte order mark .*{name}"):
         Run(session(), tmp_path, content)
 
 

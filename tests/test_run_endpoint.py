@@ -56,6 +56,12 @@ def _stream(spark: Any, folder: Path, *rows: tuple[str, int]) -> Any:
     return spark.readStream.schema("k string, v int").json(_rows(folder, *rows))
 
 
+def test_a_stream_of_files_needs_a_schema(connect: Connect, tmp_path: Path) -> None:
+    rows = connect().readStream.json(_rows(tmp_path / "in", ("a", 1)))
+    with pytest.raises(Exception, match="Schema must be specified when creating a streaming"):
+        rows.writeStream.format("noop").start()
+
+
 def test_a_stream_runs_and_its_rows_are_a_view(connect: Connect, tmp_path: Path) -> None:
     spark = connect()
     rows = _stream(spark, tmp_path / "in", ("a", 1), ("b", 2), ("a", 3))

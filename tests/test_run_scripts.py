@@ -49,6 +49,30 @@ def test_a_script_runs_on_spark(tmp_path: Path) -> None:
     assert (tmp_path / "checkpoint" / "commits" / "0").exists()
 
 
+_DIRECTORIES = """
+import sys
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+for schema in ("k string, v int", "p string, k string, v int"):
+    rows = spark.readStream.schema(schema).json(sys.argv[1])
+    query = rows.writeStream.format("memory").queryName("seen").trigger(availableNow=True).start()
+    query.awaitTermination()
+    print(spark.table("seen").columns, [tuple(row) for row in spark.table("seen").collect()])
+"""
+
+
+def test_columns_of_directories_are_those_that_spark_knows(tmp_path: Path) -> None:
+    (tmp_path / "in" / "p=07").mkdir(parents=True)
+    (tmp_path / "in" / "p=07" / "a.json").write_text('{"k":"a","v":1}')
+    script = tmp_path / "job.py"
+    script.write_text(_DIRECTORIES)
+    ended = _run("spark", script, str(tmp_path / "in"))
+    assert ended.returncode == 0, ended.stderr
+    columns = "['k', 'v', 'p']"
+    assert ended.stdout == f"{columns} [('a', 1, 7)]\n{columns} [('a', 1, '07')]\n"
+
+
 @pytest.mark.embedded
 def test_a_script_that_fails_is_told_by_its_own_lines(tmp_path: Path) -> None:
     script = tmp_path / "job.py"

@@ -214,7 +214,7 @@ def test_a_damaged_output_log_is_named(spark: SparkSession, tmp_path: Path) -> N
 def test_files_take_append_only(tmp_path: Path) -> None:
     with pytest.raises(StateplanError) as caught:
         FileSink("json", str(tmp_path)).attach("q", 0, "complete")
-    assert caught.value.condition == "STATEPLAN_SINK_OUTPUT_MODE"
+    assert caught.value.condition == "STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE"
 
 
 def test_memory_adds_batches_or_keeps_the_last(spark: SparkSession) -> None:

@@ -28,6 +28,7 @@ from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.spark_sql import quote
+from ..engines.embedded_session import is_embedded
 from ..failures import innermost
 from ..options import Options
 from ..sinks.tables import table_files
@@ -190,6 +191,8 @@ class StreamReading(PlannerSession):
         format_ = (message.format or self.conf["spark.sql.sources.default"]).lower()
         if format_ in self._data_sources:
             schema = self._python_source(format_, message).schema
+        elif format_ in FILE_FORMATS:
+            schema = self._of_files(format_, relation)
         elif message.schema:
             schema = read_schema(message.schema)
         else:
@@ -198,6 +201,22 @@ class StreamReading(PlannerSession):
         name = self._name(path if format_ in FILE_FORMATS and path else format_, read)
         self._inputs[name] = (read, schema)
         return self.source_plan(Known(name=name, schema=schema, format=format_, location=path))
+
+    def _of_files(self, format_: str, relation: Message) -> StructType:
+        """The columns of a stream of files.
+
+        Those of directories' names stand behind the others, whatever a given schema says: Spark
+        knows them. The embedded engine reads none, and infers other columns than Spark.
+        """
+        message = relation.read.data_source
+        if not is_embedded(self._spark):
+            return self._asked(relation)
+        if message.schema:
+            return read_schema(message.schema)
+        fixed = fixed_schema(format_, dict(message.options))
+        if fixed is None:
+            raise AnalysisError.of("_LEGACY_ERROR_TEMP_2048")
+        return fixed
 
     def at_rest(self, relation: Message, *, session_only: bool = False) -> LogicalPlan:
         """Rows that the engine reads, whatever of."""

@@ -77,6 +77,8 @@ def _(node: LocalTableScanExec, inputs: Frames, batch: Batch) -> DataFrame:
     places = list({a.expr_id: i for i, a in enumerate(node.attributes)}.values())
     attributes = [node.attributes[i] for i in places]
     names = [column_name(a) for a in attributes]
+    if not names:
+        return batch.engine.spark.range(len(node.rows)).select()
     if not node.rows:
         fields = (StructField(n, a.data_type) for n, a in zip(names, attributes, strict=True))
         return rows_frame(batch.engine.spark, StructType(tuple(fields)), [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -89,7 +90,7 @@ class Batch:
         self._event_times: list[tuple[str, EventTimes]] = []
         self._metrics: dict[str, Reading] = {}
         self.observed: dict[str, Any] = {}
-        self._counts: dict[str, Reading] = {}
+        self._counts: list[tuple[str, Reading]] = []
 
     def _facts(self) -> BatchFacts:
         context = self.context
@@ -132,8 +133,8 @@ class Batch:
         self._metrics[name] = reading
 
     def add_count(self, source: str, reading: Reading) -> None:
-        """Take in the number of a source's rows."""
-        self._counts[source] = reading
+        """Take in the number of a source's rows; a plan may read it several times."""
+        self._counts.append((source, reading))
 
     def run_kernel(self, node: Kernel, frame: DataFrame) -> DataFrame:
         """Run a kernel over rows that lie where their stores do."""
@@ -184,13 +185,17 @@ class Batch:
         """Take in a limit that lets all rows of the batch through, or none."""
         assert isinstance(node.spec, LimitSpec)
         spec = self._state.limit_spec(node.operator, node.spec.limit)
-        sources = [count.source for count in node.child.collect(CountRows)]
+        sources = {count.source for count in node.child.collect(CountRows)}
         limit = PassedLimit(
             node=node.operator,
             spec=spec,
             rows=node.rows,
             reading=reading,
-            read=[(self._counts[name], self.context.source_rows[name]) for name in sources],
+            read=[
+                (count, self.context.source_rows[name])
+                for name, count in self._counts
+                if name in sources
+            ],
         )
         self._operators.append(limit)
 
@@ -226,18 +231,24 @@ class Batch:
             operators=tuple(operators),
             event_times=stats,
             observed=_read(self._metrics, deadline),
-            counted={
-                name: int(values["rows"]) for name, values in _read(self._counts, deadline).items()
-            }
-            | self._counted_by_watermarks(stats)
-            | {name: n for operator in self._operators for name, n in operator.rows_read.items()},
+            counted=self._counted(stats, deadline),
         )
         return True
 
-    def _counted_by_watermarks(self, stats: Mapping[str, EventTimeStats | None]) -> dict[str, int]:
-        found = counted_by_watermarks(self.plan.root)
-        seen = {name: stats.get(node_id) for name, node_id in found.items()}
-        return {name: 0 if one is None else one.count for name, one in seen.items()}
+    def _counted(
+        self, stats: Mapping[str, EventTimeStats | None], deadline: float
+    ) -> Mapping[str, int]:
+        """The rows of each source, as often as the plan reads it."""
+        found: Counter[str] = Counter()
+        for name, reading in self._counts:
+            values = reading.values(deadline)
+            found[name] += 0 if values is None else int(values["rows"])
+        for name, node_id in counted_by_watermarks(self.plan.root):
+            seen = stats.get(node_id)
+            found[name] += 0 if seen is None else seen.count
+        for operator in self._operators:
+            found.update(operator.rows_read)
+        return found
 
     def _runs(self, operator: RunningOperator) -> int:
         return 2 if operator_id(operator.node) in self._sampled else 1

@@ -71,6 +71,7 @@ EMBEDDED = EngineFacts(
     observes=False,
     reads_together=True,
     prunes=False,
+    writes=False,
     exactness=AgreementTable(),
 )
 """What the runtime plan has to know of the embedded engine."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -46,8 +47,9 @@ def check_files(paths: Sequence[str], format: str, schema: StructType, time_zone
         time_zone: the session's.
 
     Raises:
-        RuntimeFailure: a column of the schema stands in the names of folders, or a Parquet file's
-            times have no time zone, as a TIMESTAMP's have, or are in nanoseconds.
+        RuntimeFailure: a column of the schema stands in the names of folders, a text file begins
+            with a byte order mark, or a Parquet file's times have no time zone, as a TIMESTAMP's
+            have, or are in nanoseconds.
     """
     names = {field.name.lower() for field in schema.fields}
     times = {f.name.lower() for f in schema.fields if _holds_instants(f.data_type)}
@@ -55,6 +57,13 @@ def check_files(paths: Sequence[str], format: str, schema: StructType, time_zone
         folders = os.path.dirname(path).split("/")
         if any("=" in one and one.partition("=")[0].lower() in names for one in folders):
             raise columns_of_folders(path)
+        if format == "text" and _begins_with_mark(path):
+            raise RuntimeFailure(
+                NOT_EXACT,
+                "The embedded engine takes the byte order mark at the beginning of "
+                f"'{path}' for a part of the text.",
+                hint=_ON_SPARK,
+            )
         if times and format == "parquet":
             for column in other_times(path, time_zone):
                 if column.partition(".")[0].lower() in times:
@@ -65,6 +74,11 @@ def check_files(paths: Sequence[str], format: str, schema: StructType, time_zone
                         "nanoseconds.",
                         hint=_ON_SPARK,
                     )
+
+
+def _begins_with_mark(path: str) -> bool:
+    with pa.input_stream(path, compression="detect") as file:
+        return bool(file.read(3) == codecs.BOM_UTF8)
 
 
 def columns_of_folders(path: str) -> RuntimeFailure:

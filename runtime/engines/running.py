@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
@@ -61,11 +62,11 @@ class RunningOperator(ABC):
     @property
     def rows_read(self) -> dict[str, int]:
         """The rows that the tasks read themselves, by the source, where they count them."""
-        return {
-            name: sum(report.seen[scan].rows for report in self.reports)
-            for scan, name in enumerate(self.counted)
-            if name is not None
-        }
+        found: Counter[str] = Counter()
+        for scan, name in enumerate(self.counted):
+            if name is not None:
+                found[name] += sum(report.seen[scan].rows for report in self.reports)
+        return found
 
     @cached_property
     def next_version(self) -> StateVersion:

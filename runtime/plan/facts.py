@@ -72,6 +72,7 @@ class EngineFacts:
         observes: aggregates the rows that pass, for `observe`.
         reads_together: has all tasks in one process, which read each file once for all.
         prunes: reads of a table's files what Spark would read, by itself.
+        writes: writes files of all formats as Spark does.
         exactness: what it computes as Spark does; None: everything.
     """
 
@@ -83,6 +84,7 @@ class EngineFacts:
     observes: bool = True
     reads_together: bool = False
     prunes: bool = True
+    writes: bool = True
     exactness: Exactness | None = field(default=None, compare=False, repr=False)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...physical.scans import source_filters
-from ...planner.model.expressions.core import Expression
+from ...planner.model.expressions.core import AttributeReference, Expression
 from .facts import BatchFacts
 
 _SETTINGS = {
@@ -14,16 +14,30 @@ _SETTINGS = {
 }
 """The formats whose readers in Spark give the rows alone that such conditions let through."""
 
+_CORRUPT = "spark.sql.columnNameOfCorruptRecord"
+
 
 def given_to_reader(
     name: str, conditions: Sequence[Expression], facts: BatchFacts
 ) -> tuple[Expression, ...]:
     """Of the conditions over a source or table those that its reader is given.
 
-    Other formats' readers pass over parts of files at most: no row of another number is read.
+    Other formats' readers pass over parts of files at most: no row of another number is read. And
+    none is given what is asked of the column that has the text of malformed lines.
     """
     reader = facts.readers.get(name)
     setting = None if reader is None else _SETTINGS.get(reader.format)
     if setting is None or not facts.conf.flag(setting):
         return ()
-    return tuple(c for c in conditions if c.references and source_filters([c]))
+    assert reader is not None
+    options = {key.lower(): value for key, value in reader.options.items()}
+    corrupt = options.get(
+        "columnnameofcorruptrecord", facts.conf.settings.get(_CORRUPT, "_corrupt_record")
+    )
+    return tuple(
+        c for c in conditions if c.references and source_filters([c]) and corrupt not in _columns(c)
+    )
+
+
+def _columns(condition: Expression) -> set[str]:
+    return {column.name for column in condition.collect(AttributeReference)}

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure
+from ...planner.model.schemas.types import StructType
+from ...planner.model.settings.conf import Conf
 from ..options import Options
+from ..plan.facts import EngineFacts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -93,6 +96,18 @@ class Sink(ABC):
             RuntimeFailure: the sink cannot take this query's output.
         """
 
+    def check(self, schema: StructType, engine: EngineFacts, conf: Conf) -> None:  # noqa: B027
+        """See whether rows can be written; before the first batch of a run.
+
+        Args:
+            schema: the rows' columns.
+            engine: what the engine can do that gives them.
+            conf: the query's settings.
+
+        Raises:
+            StateplanError: they cannot.
+        """
+
     @abstractmethod
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
         """Take a batch; returns the number of its rows where the sink knows it.
@@ -115,8 +130,9 @@ class Sink(ABC):
 
 def refuse_output_mode(sink: str, mode: OutputMode) -> RuntimeFailure:
     """The error for a sink that cannot take an output mode."""
-    return RuntimeFailure(
-        "STATEPLAN_SINK_OUTPUT_MODE",
-        f"The sink '{sink}' does not support the output mode '{mode}'.",
+    return RuntimeFailure.of(
+        "STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE",
+        outputMode=mode,
+        className=sink,
         hint="Use append, or a sink that can replace rows: memory or foreachBatch.",
     )

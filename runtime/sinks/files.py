@@ -9,9 +9,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...planner.model.errors import RuntimeFailure
+import pyarrow as pa
+
+from ...planner.model.errors import PlanningError, RuntimeFailure
+from ...planner.model.schemas.types import AtomicType, CalendarIntervalType, NullType, StructType
+from ...planner.model.settings.conf import Conf
+from ..arrow_types import arrow_type, without_hidden
 from ..files import corrupt, local_path, read_whole, write_new
+from ..kernels.errors import NOT_EXACT
+from ..kernels.writers.files import FileWriter
 from ..output_log import SINK_LOG, output_log
+from ..plan.facts import EngineFacts
 from .base import OutputMode, Sink, SinkRequest, refuse_output_mode
 from .publication import STAGING, clean_up, publish
 
@@ -52,6 +60,7 @@ class FileSink(Sink):
         self._partition_by = tuple(partition_by)
         self._log = output_log(self.directory)
         self._staged: tuple[int, Path] | None = None
+        self._writer: FileWriter | None = None
 
     @classmethod
     def create(cls, request: SinkRequest) -> FileSink:
@@ -77,6 +86,31 @@ class FileSink(Sink):
         self._check_log(next_batch)
         clean_up(self.directory, self._log, self._work)
 
+    def check(self, schema: StructType, engine: EngineFacts, conf: Conf) -> None:
+        """See whether the columns can be written, and to what directories.
+
+        Raises:
+            StateplanError: partition columns that Spark refuses; or the engine would write
+                anything but Spark's files, and so would our own code.
+        """
+        self._partition_by = partition_columns(self._partition_by, schema, conf)
+        if engine.writes or (self.format == "parquet" and not self._partition_by):
+            return
+        self._writer = FileWriter(
+            format=self.format,
+            schema=schema,
+            options=self._options,
+            partition_by=self._partition_by,
+            time_zone=conf.time_zone,
+        )
+        reason = self._writer.unsupported()
+        if reason is not None:
+            raise RuntimeFailure(
+                NOT_EXACT,
+                f"The embedded engine does not write {self.format} files as Spark does: {reason}.",
+                hint="Run the query on Spark: --engine spark.",
+            )
+
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
         self._discard()
         latest = self._log.latest()
@@ -85,15 +119,21 @@ class FileSink(Sink):
         staging = self._work / f"{STAGING}{batch_id}-{uuid.uuid4()}"
         self._staged = batch_id, staging
         staging.mkdir(parents=True)  # an engine may write no directory where there are no rows
-        writer = frame.write.format(self.format).mode("append").options(**self._options)
-        if self._partition_by:
-            writer = writer.partitionBy(*self._partition_by)
         try:
-            writer.save(f"file://{staging}")
+            self._write(frame, staging)
         except BaseException:
             self._discard()
             raise
         return None
+
+    def _write(self, frame: DataFrame, staging: Path) -> None:
+        if self._writer is not None:
+            self._writer.write(staging, _typed(frame.toArrow(), self._writer.schema))
+            return
+        writer = frame.write.format(self.format).mode("append").options(**self._options)
+        if self._partition_by:
+            writer = writer.partitionBy(*self._partition_by)
+        writer.save(f"file://{staging}")
 
     def publish(self) -> None:
         """Make the batch that was written visible.
@@ -166,3 +206,43 @@ class FileSink(Sink):
             f"this one with another checkpoint, says '{self._work / 'query'}'.",
             hint="Name an empty directory, or restart with the checkpoint that belongs to it.",
         )
+
+
+def _typed(rows: pa.Table, schema: StructType) -> pa.Table:
+    """The rows in the types of `arrow_types`, under the columns' numbers."""
+    columns = []
+    for column, field in zip(rows.columns, schema.fields, strict=True):
+        kind = arrow_type(field.data_type)
+        chunks = map(without_hidden, column.cast(kind).chunks)
+        columns.append(pa.chunked_array(list(chunks), kind))
+    return pa.table(columns, names=[str(number) for number in range(len(columns))])
+
+
+def partition_columns(names: Sequence[str], schema: StructType, conf: Conf) -> tuple[str, ...]:
+    """Partition columns as the schema writes them.
+
+    Raises:
+        PlanningError: Spark does not divide rows by them.
+    """
+
+    def spelled(name: str) -> str:
+        return name if conf.case_sensitive else name.lower()
+
+    known = {spelled(field.name): field for field in reversed(schema.fields)}
+    missing = next((name for name in names if spelled(name) not in known), None)
+    if missing is not None:
+        columns = ", ".join(field.name for field in schema.fields)
+        raise PlanningError.of(
+            "_LEGACY_ERROR_TEMP_1196",
+            columnType="Partition",
+            columnName=missing,
+            validColumnNames=columns,
+        )
+    found = [known[spelled(name)] for name in names]
+    for field in found:
+        kind = field.data_type
+        if not isinstance(kind, AtomicType) or isinstance(kind, NullType | CalendarIntervalType):
+            raise PlanningError.of("INVALID_PARTITION_COLUMN_DATA_TYPE", type=f'"{kind.sql}"')
+    if names and len(found) == len(schema.fields):
+        raise PlanningError.of("ALL_PARTITION_COLUMNS_NOT_ALLOWED")
+    return tuple(field.name for field in found)

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.schemas.schema_json import type_from_json
+from ...planner.model.schemas.types import StructType
+from ...planner.model.settings.conf import Conf
 from ...planner.model.text.spark_sql import quote, type_sql
 from ..engines.embedded_session import is_embedded
+from ..plan.facts import EngineFacts
 from .base import OutputMode, Sink, SinkRequest, refuse_output_mode
 from .files import FORMATS, FileSink
 
@@ -35,6 +38,7 @@ class TableSink(Sink):
         self.name = name
         self._files: FileSink | None = None
         self._attached: tuple[str, int, OutputMode] | None = None
+        self._checked: tuple[StructType, EngineFacts, Conf] | None = None
 
     @property
     def description(self) -> str:
@@ -58,6 +62,9 @@ class TableSink(Sink):
                 "not there: tables of the embedded engine end with its process.",
                 hint="Run the query with --engine spark, or name a path instead of a table.",
             )
+
+    def check(self, schema: StructType, engine: EngineFacts, conf: Conf) -> None:
+        self._checked = schema, engine, conf  # what the table's files are is known later
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
         if self._files is None:
@@ -102,6 +109,8 @@ class TableSink(Sink):
         options = {k: v for k, v in self._request.options.written.items() if k.lower() != "path"}
         self._files = FileSink(format_, location, options, partition_by)
         self._files.attach(*self._attached)
+        if self._checked is not None:
+            self._files.check(*self._checked)
 
 
 def table_files(spark: SparkSession, name: str) -> tuple[str, str | None]:

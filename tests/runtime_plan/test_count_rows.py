@@ -45,7 +45,7 @@ def test_a_source_that_knows_its_rows_is_not_counted() -> None:
 def test_a_watermark_counts_the_rows_of_its_source() -> None:
     plan = observed(select(source(A, TS), TS))
     assert counted(plan, BatchFacts()) == []
-    assert counted_by_watermarks(plan) == {"events": "w"}
+    assert counted_by_watermarks(plan) == [("events", "w")]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_watermark_counts_the_rows_of_its_source() -> None:
 )
 def test_a_watermark_that_sees_other_rows_counts_none(plan: RuntimeNode) -> None:
     assert set(counted(plan, BatchFacts())) == {"events"}
-    assert counted_by_watermarks(plan) == {}
+    assert counted_by_watermarks(plan) == []
 
 
 def test_a_source_that_is_read_twice_is_counted_twice() -> None:

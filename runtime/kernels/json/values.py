@@ -336,7 +336,7 @@ def _float(token: str, sort: str, *, single: bool) -> float:
 def nearest_float(text: str) -> float:
     """The 32-bit number that is nearest to one in decimal digits, as Java's Float.parseFloat."""
     number = float(text)
-    if abs(number) >= _NEAR_THE_END and abs(Decimal(text)) >= _HALF_A_STEP_BEYOND:
+    if abs(number) >= _NEAR_THE_END and Decimal(text).copy_abs() >= _HALF_A_STEP_BEYOND:
         return float("inf") if number > 0 else float("-inf")
     # By way of a double it would be rounded twice.
     return float(pa.scalar(text).cast(pa.float32()).as_py())
@@ -356,7 +356,8 @@ def read_decimal(token: str, sort: str, precision: int, scale: int) -> Decimal:
     if abs(number.adjusted()) > 1000 or len(token) > _LONGEST_NUMBER:
         raise Uncertain(f"the decimal '{token}'")
     rounded = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, _WIDE)
-    if abs(rounded) >= Decimal(10) ** (precision - scale):
+    # `abs` would round to 28 digits.
+    if rounded.copy_abs() >= Decimal(10) ** (precision - scale):
         raise BadValue
     return rounded
 

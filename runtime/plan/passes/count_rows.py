@@ -18,7 +18,7 @@ from ..reading_nodes import ReadFiles
 
 def count_rows(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
     """The plan whose every source is counted."""
-    known = frozenset({*facts.source_rows, *counted_by_watermarks(plan)})
+    known = frozenset({*facts.source_rows, *_observed_sources(plan)})
 
     def counting(node: RuntimeNode, known: frozenset[str]) -> RuntimeNode:
         if isinstance(node, CountRows):
@@ -32,17 +32,23 @@ def count_rows(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
     return counting(plan, known)
 
 
-def counted_by_watermarks(plan: RuntimeNode) -> dict[str, str]:
-    """The sources whose rows an observation counts: per name its `node_id`.
+def counted_by_watermarks(plan: RuntimeNode) -> list[tuple[str, str]]:
+    """What observations count: a source's name and the observation's `node_id` for each read of it.
 
-    Those that are read once, with nothing between them and it that drops or makes rows.
+    Those with nothing between them and the source that drops or makes rows.
     """
-    names = [source.name for source in plan.collect(ReadSource)]
-    found = {
-        files.name: files.node_id
+    by_tasks = [
+        (files.name, files.node_id)
         for files in plan.collect(ReadFiles)
-        if files.node_id is not None and not files.before
-    }
+        if files.node_id is not None and not files.before and not files.counted
+    ]
+    return by_tasks + list(_observed_sources(plan).items())
+
+
+def _observed_sources(plan: RuntimeNode) -> dict[str, str]:
+    """The sources that an engine reads once, below an observation that counts their rows."""
+    names = [source.name for source in plan.collect(ReadSource)]
+    found = {}
     for observed in plan.collect(ObserveEventTime):
         node = observed.child
         while isinstance(node, Select) and not node.conditions:

@@ -108,9 +108,10 @@ def rounding(step: Step) -> Callable[[Decimal], Decimal | None]:
     limit = Decimal(10) ** (precision - scale)
 
     def rounded(number: Decimal) -> Decimal | None:
-        fits = abs(number) < limit
+        # `abs` would round to 28 digits.
+        fits = number.copy_abs() < limit
         found = number.quantize(unit, ROUND_HALF_UP, _WIDE) if fits else number
-        if abs(found) < limit:
+        if found.copy_abs() < limit:
             return found
         if step.mode == "ANSI":
             raise messages.does_not_fit_decimal(step, number)

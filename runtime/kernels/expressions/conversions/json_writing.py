@@ -68,7 +68,7 @@ def _times(column: Any, zone: str) -> Any:
     times = column.view(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     if column.type.tz is None:
         return shown_in(times, 0, _TIME)
-    return shown_in(times, zone_of(zone).offsets(times), f"{_TIME}XXX")
+    return shown_in(times, zone_of(zone).offsets(times), f"{_TIME}XXXXX")
 
 
 def _object(names: list[str], columns: list[Any], zone: str) -> Any:

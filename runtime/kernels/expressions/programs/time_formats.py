@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"''|'((?:[^']|'')+)'|(([A-Za-z])\3*)|([^A-Za-z'])")
 _SHOWN = frozenset(
     (
         *("y", "yyyy", "yy", "M", "MM", "MMM", "MMMM", "d", "dd", "H", "HH", "h", "hh", "m", "mm"),
-        *("s", "ss", "a", "E", "EE", "EEE", "EEEE", "D", "DDD", "XXX"),
+        *("s", "ss", "a", "E", "EE", "EEE", "EEEE", "D", "DDD", "XXX", "XXXXX"),
         *("S" * count for count in range(1, 10)),
     )
 )

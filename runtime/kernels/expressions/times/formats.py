@@ -79,7 +79,7 @@ def _shown_field(letters: str, local: Any, offsets: Any) -> Any:
         case "S":
             digits = pc.utf8_slice_codeunits(made(clock % MICROS + MICROS).cast(pa.string()), 1)
             return pc.utf8_rpad(pc.utf8_slice_codeunits(digits, 0, width), width, padding="0")
-    return _shown_offsets(np.broadcast_to(offsets, local.shape))
+    return _shown_offsets(np.broadcast_to(offsets, local.shape), seconds=width == 5)
 
 
 def _year(days: Any) -> Any:
@@ -111,11 +111,16 @@ def _shown_years(years: Any, width: int) -> Any:
     return each(pa.array(years), shown, pa.string())
 
 
-def _shown_offsets(offsets: Any) -> Any:
-    def shown(seconds: int) -> str:
-        minutes = abs(seconds) // 60
-        sign = "-" if seconds < 0 else "+"
-        return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}" if minutes else "Z"
+def _shown_offsets(offsets: Any, *, seconds: bool) -> Any:
+    """Offsets from UTC; with their seconds, where these are not 0 and are asked for."""
+
+    def shown(offset: int) -> str:
+        minutes, rest = divmod(abs(offset), 60)
+        if not minutes and not (rest and seconds):
+            return "Z"
+        sign = "-" if offset < 0 else "+"
+        end = f":{rest:02d}" if rest and seconds else ""
+        return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}{end}"
 
     return each(pa.array(offsets // MICROS), shown, pa.string())
 

@@ -1,0 +1,1 @@
+"""Files that our own code writes, as Spark's writers do."""
