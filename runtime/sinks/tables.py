@@ -51,7 +51,7 @@ class TableSink(Sink):
             RuntimeFailure: the mode is not append, or the table went with the process that made it.
         """
         if output_mode != "append":
-            raise refuse_output_mode("toTable", output_mode)
+            raise refuse_output_mode(self._request.format, output_mode)
         self._attached = query_id, next_batch, output_mode
         if self._spark.catalog.tableExists(self.name):
             self._open()

@@ -69,9 +69,15 @@ class CsvFormat:
 
     def _written(self, column: Any, *, first: bool) -> Any:
         signs = [*map(re.escape, (self.separator, self.quote)), r"\n", r"\r"]
-        special = f"[\\x00-\\x20]|^$|^{_COMMENT}|{'|'.join(signs)}"
-        if self.quote_all or pc.any(pc.match_substring_regex(column, special)).as_py():
-            column = each(column, lambda text: self._value(text, first=first), pa.string())
+        special = f"^[\\x00-\\x20]|[\\x00-\\x20]$|^$|^{_COMMENT}|{'|'.join(signs)}"
+        others = column.is_valid()
+        if not self.quote_all:
+            others = pc.match_substring_regex(column, special).fill_null(False)
+        if others.true_count:  # the rest are written as they are
+            changed = each(
+                column.filter(others), lambda text: self._value(text, first=first), pa.string()
+            )
+            column = pc.replace_with_mask(column, others, changed)
         return column.fill_null(self._special(self.null, first=first))
 
     def _value(self, text: str, *, first: bool) -> str:
