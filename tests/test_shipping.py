@@ -189,3 +189,16 @@ def test_an_environment_is_not_the_one_that_it_was_made_of(
     venv.create(tmp_path, symlinks=True)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", str(tmp_path / "bin" / "python"))
     assert not shipping.is_this_python(spark)
+
+
+def test_a_worker_that_is_asked_again_says_the_same() -> None:
+    # Drivers that share an application ask one worker several times, between tasks of theirs.
+    asked = """
+import json, stateplan.planner.model.registry as registry
+from stateplan.runtime.engines import shipping
+report = shipping._reporter(tuple(map(shipping._place, shipping.contents())), ("numpy",))
+digests = [json.loads(report(0))["digest"] for _ in range(2)]
+assert digests == [shipping.digest()] * 2, digests
+assert registry.find("abs") is not None
+"""
+    subprocess.run([sys.executable, "-c", asked], check=True)

@@ -149,7 +149,8 @@ def _ask(spark: SparkSession) -> Workers:
     """
     from pyspark.sql import functions as F
 
-    report = F.udf(_reporter(tuple(contents()), tuple(NEEDED)), "string", useArrow=False)
+    names = tuple(map(_place, contents()))
+    report = F.udf(_reporter(names, tuple(NEEDED)), "string", useArrow=False)
     try:
         rows = spark.range(0, 1, 1, 1).select(report("id")).collect()
     except Exception as error:
@@ -163,7 +164,19 @@ def _ask(spark: SparkSession) -> Workers:
     return Workers(**json.loads(rows[0][0]))
 
 
-def _reporter(names: tuple[str, ...], packages: tuple[str, ...]) -> Callable[[object], str]:
+def _place(name: str) -> tuple[str, str]:
+    """The package of CODE that a file lies in, and its path there.
+
+    A worker imports no package below: some register things, and may be imported once.
+    """
+    within = (package for package in CODE if name.startswith(f"{package.replace('.', '/')}/"))
+    package = max(within, key=len)
+    return package, name[len(package) + 1 :]
+
+
+def _reporter(
+    names: tuple[tuple[str, str], ...], packages: tuple[str, ...]
+) -> Callable[[object], str]:
     """What a worker runs to say what it is; it is sent whole, as this module is not there."""
 
     def report(_: object) -> str:
@@ -183,10 +196,9 @@ def _reporter(names: tuple[str, ...], packages: tuple[str, ...]) -> Callable[[ob
                 versions[package] = None
         found = hashlib.sha256()
         try:
-            for name in names:
-                package, _, file = name.rpartition("/")
-                folder = importlib.resources.files(package.replace("/", "."))
-                found.update(folder.joinpath(file).read_bytes())
+            for package, name in names:
+                folder = importlib.resources.files(package)
+                found.update(folder.joinpath(name).read_bytes())
             digest = found.hexdigest()
         except Exception:  # there is no such package or file, or it cannot be imported
             pass
