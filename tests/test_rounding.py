@@ -31,8 +31,7 @@ _AGGREGATES = (
 _SLIDING = "window(ts, '20 seconds', '5 seconds'), k"
 _CASES = {
     "rows of a key": ("k", _AGGREGATES),
-    "sliding windows": (_SLIDING, _AGGREGATES),
-    "sliding windows, sums alone": (_SLIDING, _SUMS),
+    "sliding windows": (_SLIDING, _SUMS),
     "sessions": ("session_window(ts, '1 seconds'), k", _AGGREGATES),
 }
 
