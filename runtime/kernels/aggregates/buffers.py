@@ -163,14 +163,13 @@ class Buffers:
             of_rows: whether they are of single rows, which one task of Spark's would take in; else
                 they are of tasks.
         """
-        return self.started(self.collected(rows, heads, of_rows=of_rows))
-
-    def collected(self, rows: Any, heads: Mask, *, of_rows: bool) -> Any:
-        """Runs of what comes as one row each, which goes on like these; see `gathered`."""
-        return _folded(rows, heads, self._collecting, self.travelling, of_rows=of_rows)
+        collected = _folded(rows, heads, self._collecting, self.travelling, of_rows=of_rows)
+        return self.started(collected)
 
     def collected_by_code(self, rows: Any, keys: KeyCodes, *, of_rows: bool) -> Any:
-        """What comes in any order as one row for each key, in the order of the keys' numbers.
+        """What comes in any order as one row for each key, which goes on like what came.
+
+        These rows are in the order of the keys' numbers.
 
         Args:
             rows: buffers as they travel.

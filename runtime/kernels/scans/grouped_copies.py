@@ -99,8 +99,8 @@ class GroupedCopies:
         first = passing([values[place] for place in copies[0]], count)
         computed = self.columns.evaluate(first)
         taken = [computed[place] for place in self.value_places]
-        rows = self.early.buffers(taken, count)
-        if self.step.order == "rows" and self._sees_order(rows):
+        rows = self.early.buffers(taken, count) if self.step.order == "rows" else None
+        if rows is not None and self._sees_order(rows):
             return None
         grouping = replace(self.early, width=len(given))
         made = grouping.group([*given, *taken], count, coded)
