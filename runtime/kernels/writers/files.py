@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ....planner.model.expressions.core import (
     AttributeReference,
@@ -38,6 +39,7 @@ from ....planner.model.schemas.types import (
     TimestampType,
 )
 from ..columns.distinct import each
+from ..columns.texts import bytes_of
 from ..errors import KernelError
 from ..expressions.evaluator import Evaluator
 from ..expressions.programs.compile import compile_program, unsupported
@@ -281,14 +283,15 @@ class FileWriter:
             parquet.write_table(rows, f"{begin}{name}.parquet", compression=packer)
             return
         ending = self._options.get("linesep", "\n") if self.format != "csv" else "\n"
-        lines = rows.column("line").to_pylist()
+        lines, header = rows.column("line"), ""
         if self.format == "csv":
-            lines = [line for line in lines if line]  # as Spark: a lone null has no line
-        if self.format == "csv" and self._options.get("header", "").lower() == "true":
-            names = [column.name for column in self._data]
-            lines.insert(0, CsvFormat.of(self._options).header(names))
+            lines = lines.filter(pc.not_equal(lines, ""))  # as Spark: a lone null has no line
+            if self._options.get("header", "").lower() == "true":
+                names = [column.name for column in self._data]
+                header = CsvFormat.of(self._options).header(names) + ending
         suffix, pack = _PACKERS[self._packer]
-        content = "".join(f"{line}{ending}" for line in lines).encode()
+        ended = (pc.binary_join_element_wise(chunk, "", ending) for chunk in lines.chunks)
+        content = header.encode() + b"".join(bytes_of(chunk)[0].tobytes() for chunk in ended)
         Path(f"{begin}.{_TEXT_FORMATS[self.format]}{suffix}").write_bytes(pack(content))
 
 
