@@ -32,7 +32,7 @@ from .context import BatchContext, BatchResults, EventTimeStats, PreparedBatch, 
 from .engine import Engine, EventTimes, Reading
 from .kernels import kernel_of, windows_emitted, windows_taken
 from .probes import PATIENCE
-from .render import render
+from .render import render, render_output
 from .running import KernelOperator, PassedLimit, RunningOperator
 from .sampled import sampled_operators
 from .scanning import scan_of
@@ -120,9 +120,7 @@ class Batch:
     def _rendered(self) -> DataFrame:
         for view, root in self.plan.subqueries.items():
             self.engine.subquery(render(root, self), root.output).createOrReplaceTempView(view)
-        frame = render(self.plan.root, self)
-        columns = list(map(column_name, self.plan.root.output))
-        return self.engine.named(frame, columns, self.plan.names)
+        return render_output(self.plan.root, self.plan.names, self)
 
     def add_event_times(self, node_id: str, times: EventTimes) -> None:
         """Take in the event times that an EventTimeWatermark sees."""

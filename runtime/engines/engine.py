@@ -238,7 +238,7 @@ class Engine(ABC):
         return error
 
     def named(self, frame: DataFrame, columns: Sequence[str], names: Sequence[str]) -> DataFrame:
-        """Some columns under other names, which may repeat."""
+        """Some columns, or expressions over columns in SQL, under names that may repeat."""
         pairs = zip(columns, names, strict=True)
         return frame.selectExpr(*(f"{column} AS {quote(name)}" for column, name in pairs))
 

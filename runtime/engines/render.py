@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,17 @@ def render(node: RuntimeNode, batch: Batch) -> DataFrame:
         RuntimeFailure: an operator cannot be run on the batch's engine.
     """
     raise InternalError(f"the runtime plan has a node that nothing renders: {node.node_name}")
+
+
+def render_output(node: RuntimeNode, names: Sequence[str], batch: Batch) -> DataFrame:
+    """The DataFrame of a whole plan, its columns under the names that users see.
+
+    Each step of a DataFrame's program costs Spark some milliseconds: a last Select names them.
+    """
+    if isinstance(node, Select) and not node.in_arrow:
+        columns = [sql_of(without_alias(column)) for column in node.columns]
+        return batch.engine.named(_selected(node, batch), columns, names)
+    return batch.engine.named(render(node, batch), list(map(column_name, node.output)), names)
 
 
 def sql_of(expression: Expression) -> str:
@@ -112,16 +123,20 @@ def _(node: ReadTable, batch: Batch) -> DataFrame:
 
 @render.register(Select)
 def _(node: Select, batch: Batch) -> DataFrame:
-    frame = render(node.child, batch)
     if node.in_arrow:
         values = [without_alias(c) for c in node.columns]
         program = evaluator(values, node.child.output, node.conditions)
-        return batch.engine.compute(frame, [program], node.output)
-    if node.conditions:
-        frame = frame.where(conjunction(node.conditions))
+        return batch.engine.compute(render(node.child, batch), [program], node.output)
+    frame = _selected(node, batch)
     if node.columns == node.child.output:
         return frame
     return frame.selectExpr(*map(named, node.columns))
+
+
+def _selected(node: Select, batch: Batch) -> DataFrame:
+    """The rows that fulfil a Select's conditions, before it computes columns of them."""
+    frame = render(node.child, batch)
+    return frame.where(conjunction(node.conditions)) if node.conditions else frame
 
 
 @render.register(Apart)

@@ -10,7 +10,7 @@ from ..frames import spark_schema_of
 from ..kernels.prompt import prompt
 from ..kernels.readers.formats import FILE_READERS
 from ..kernels.reports import META
-from ..kernels.scans.dealt_rows import COLUMNS, TO, Dealing
+from ..kernels.scans.dealt_rows import SCHEMA, TO, Dealing
 from ..kernels.scans.early_groups import EarlyGroups
 from ..kernels.task import TaskSpec, run_task
 from ..plan.facts import SPARK, Reader
@@ -102,13 +102,14 @@ class SparkEngine(Engine):
         return exact and reads_as_usual(reader.format, self.setting)
 
     def over_files(self, spec: TaskSpec) -> DataFrame:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
         if not spec.dealt:
             return super().over_files(spec)
         dealing = Dealing.of(spec.scans, spec.tasks, EarlyGroups.of(spec.kernel, spec.windows))
         units = len(dealing.units)
         numbers = self.spark.range(0, units, 1, units)
-        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
-        packed = numbers.mapInArrow(_reading_function(dealing), columns)
+        packed = numbers.mapInArrow(_reading_function(dealing), from_arrow_schema(SCHEMA))
         if spec.tasks == 1:
             return packed.repartition(1)  # tasks read, as many as there are parts
         return self.exchange(packed, "keys", [TO], spec.tasks)

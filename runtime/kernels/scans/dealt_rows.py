@@ -23,16 +23,15 @@ from .placed_rows import PlacedRows
 from .scan import Chunk, Scan, SeenTimes, scan_part
 
 TO, SCAN, NUMBER, ROWS, SEEN = "to", "scan", "number", "rows", "seen"
-COLUMNS = {TO: "int", SCAN: "int", NUMBER: "bigint", ROWS: "binary", SEEN: "string"}
-"""The columns of packed rows in Spark's types: what Spark hashes to find the task; which scan they
-are of, and in which order; the rows, and what was observed of them and of all others of the chunk.
-"""
-_SCHEMA = pa.schema(
+SCHEMA = pa.schema(
     [
         *((TO, pa.int32()), (SCAN, pa.int32()), (NUMBER, pa.int64())),
         *((ROWS, pa.binary()), (SEEN, pa.string())),
     ]
 )
+"""The columns of packed rows: what Spark hashes to find the task; which scan they are of, and in
+which order; the rows, and what was observed of them and of all others of the chunk.
+"""
 _CHUNKS = 1 << 20  # of a part, at most
 
 
@@ -97,7 +96,7 @@ class Dealing:
             pa.array([rows for _, rows in found], pa.binary()),
             pa.array(seen, pa.string()),
         ]
-        return pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
+        return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
 def received(batches: Iterable[Any], scans: int) -> tuple[list[PlacedRows], tuple[SeenTimes, ...]]:
