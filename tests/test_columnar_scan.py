@@ -21,6 +21,7 @@ import stateplan
 from stateplan.planner.model.errors import StateplanError
 from stateplan.runtime.engines.batch import Batch
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
+from stateplan.runtime.kernels.expressions.operations import OPERATIONS
 from stateplan.runtime.kernels.expressions.programs.program import Program, Step
 from stateplan.runtime.kernels.expressions.values.vectors import decoded, is_encoded
 from stateplan.runtime.kernels.scans.dealt_rows import TO, Dealing, received
@@ -327,17 +328,39 @@ def dealt(scan: Scan, tasks: int, early: EarlyGroups | None) -> list[tuple[list[
 def test_rows_that_are_dealt_out_are_those_that_each_task_reads(
     steps: list[list[Path]], tasks: int
 ) -> None:
-    keys = Evaluator(Program((Step("column", (), "string", options=(0,)),), (), (0,)))
-    columns = Evaluator(Program((Step("column", (), "bigint", options=(1,)),), (), (0,)))
+    steps_of = (
+        Step("column", (), kind, options=(i,)) for i, kind in enumerate(("string", "bigint"))
+    )
+    values = Evaluator(Program(tuple(steps_of), (), (0, 1)))
     schema = pa.schema([("key", pa.string()), ("id", pa.int64())])
     files = [ScanFile(str(path), pq.read_metadata(path).num_rows) for path in steps[0]]
-    scan = Scan(tuple(files), ParquetReader(schema), keys, columns, (0, 1), counted=True)
+    scan = Scan(tuple(files), ParquetReader(schema), values, 1, (0, 1), counted=True)
     read = SeenTimes()
     for task, (rows, (seen,)) in enumerate(dealt(scan, tasks, None)):
         own, _ = scan_rows(scan, tasks, task)
         assert pairs(rows) == pairs(own)
         read = read.with_seen(seen)
     assert read.rows == 220
+
+
+def test_what_keys_and_columns_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    upper, calls = OPERATIONS["upper"], list[int]()
+
+    def counted(step: Step, text: Any) -> Any:
+        calls.append(len(text))
+        return upper(step, text)
+
+    monkeypatch.setitem(OPERATIONS, "upper", counted)
+    read = Step("column", (), "string", options=(0,))
+    shared = Step("upper", (0,), "string", ("string",))
+    known = Step("isnotnull", (0,), "boolean", ("string",))
+    values = Evaluator(Program((read, shared, known), (2,), (1, 1)))
+    computation = values.begin(pa.record_batch({"a": ["x", None, "y", "z"]}))
+    assert [column.to_pylist() for column in computation.results(0, 1)] == [["X", "Y", "Z"]]
+    own = computation.where(pa.array([True, False, True]))
+    assert [column.to_pylist() for column in own.results(1)] == [["X", "Z"]]
+    assert (calls, computation.count, own.count) == ([3], 3, 2)
+    assert computation.kept.to_pylist() == [True, False, True, True]
 
 
 def pairs(rows: list[PlacedRows]) -> list[tuple[Any, ...]]:

@@ -49,8 +49,8 @@ def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
     return Scan(
         files=paths,
         reader=_reader(files, context),
-        keys=evaluator(files.hashed, below, (*conditions, *files.conditions)),
-        columns=evaluator(others, below, ()),
+        values=evaluator((*files.hashed, *others), below, (*conditions, *files.conditions)),
+        hashed=len(files.hashed),
         places=tuple(places),
         time=time,
         origins=files.origins,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 
 from .nested.lambdas import HIGHER_ORDER, Positions
 from .operations import OPERATIONS
-from .programs.program import Program, Step
+from .programs.program import Kind, Program, Step
 from .programs.supported import OPERATIONS as KNOWN
 from .values.constants import constant
 from .values.vectors import (
@@ -51,7 +52,7 @@ class Evaluator:
         Raises:
             KernelError: a value cannot be computed; condition and text are Spark's.
         """
-        return self.select(batch)[0]
+        return self.begin(batch).results()
 
     def select(self, batch: Any, *, encoded: bool = False) -> tuple[list[Any], Any]:
         """The results over the rows that pass the conditions, and which rows these are.
@@ -63,32 +64,93 @@ class Evaluator:
         Returns:
             The results, and a boolean array over the batch's rows; None: all rows pass.
         """
-        words = _Words(batch.num_rows)
-        parts = [self._chunk(part, words, encoded) for part in _chunks(batch)]
-        if len(parts) == 1:
-            return parts[0]
-        results = [joined(columns) for columns in zip(*(p[0] for p in parts), strict=True)]
-        if all(kept is None for _, kept in parts):
-            return results, None
-        masks = [
-            pa.repeat(True, min(CHUNK, batch.num_rows - i * CHUNK)) if kept is None else kept
-            for i, (_, kept) in enumerate(parts)
-        ]
-        return results, pa.concat_arrays(masks)
+        computation = self.begin(batch)
+        return computation.results(encoded=encoded), computation.kept
 
-    def _chunk(self, batch: Any, words: _Words, encoded: bool) -> tuple[list[Any], Any]:
-        rows, kept = _Rows(self.program.steps, batch, batch.num_rows, words), None
-        for condition in self.program.conditions:
+    def begin(self, batch: Any) -> Computation:
+        """The program over a batch; nothing is computed before it is asked for."""
+        words, steps = _Words(batch.num_rows), self.program.steps
+        parts = (_Rows(steps, part, part.num_rows, words) for part in _chunks(batch))
+        return Computation(self.program, [_Part(rows, self.program.conditions) for rows in parts])
+
+
+class Computation:
+    """What is computed of a batch: results at different times, each step once.
+
+    Args:
+        program: what is computed.
+        parts: the rows.
+    """
+
+    def __init__(self, program: Program, parts: Sequence[_Part]) -> None:
+        self._program = program
+        self._parts = parts
+
+    def results(
+        self, start: int = 0, end: int | None = None, *, encoded: bool = False
+    ) -> list[Any]:
+        """Some of the program's results over the rows that pass its conditions.
+
+        Args:
+            start, end: the first one, and the first behind them; None: all of the rest.
+            encoded: whether they may be encoded strings.
+
+        Raises:
+            KernelError: a value cannot be computed.
+        """
+        places = self._program.results[start:end]
+        parts = [part.results(places, encoded=encoded) for part in self._parts]
+        return parts[0] if len(parts) == 1 else list(map(joined, zip(*parts, strict=True)))
+
+    @property
+    def count(self) -> int:
+        """How many rows pass the conditions."""
+        return sum(part.passing[0].count for part in self._parts)
+
+    @property
+    def kept(self) -> Any:
+        """Which rows pass the conditions, a boolean array; None: all do."""
+        passing = [part.passing for part in self._parts]
+        if all(kept is None for _, kept in passing):
+            return None
+        return pa.concat_arrays(
+            [pa.repeat(True, rows.count) if kept is None else kept for rows, kept in passing]
+        )
+
+    def where(self, mask: Any) -> Computation:
+        """The same of those rows alone, of the ones that pass, for which a mask is true."""
+        parts, start = [], 0
+        for part in self._parts:
+            rows, _ = part.passing
+            own = truths(mask.slice(start, rows.count))
+            start += rows.count
+            parts.append(_Part(rows.where(own), ()))
+        return Computation(self._program, parts)
+
+
+@dataclass
+class _Part:
+    """Some rows of a batch, and what they have to pass."""
+
+    rows: _Rows
+    conditions: tuple[int, ...]
+
+    @cached_property
+    def passing(self) -> tuple[_Rows, Any]:
+        """The rows that pass, and which these are; None: all."""
+        rows, kept = self.rows, None
+        for condition in self.conditions:
             passed = truths(repeated(rows.value(condition), rows.count))
             if passed.false_count:
                 rows = rows.where(passed)
                 kept = passed if kept is None else truths(spread(passed, kept))
-        steps, value = self.program.steps, rows.encoded if encoded else rows.value
-        results = [
-            shown(repeated(value(place), rows.count), steps[place].kind)
-            for place in self.program.results
-        ]
-        return results, kept
+        return rows, kept
+
+    def results(self, places: Sequence[int], *, encoded: bool) -> list[Any]:
+        """What steps give, an array each."""
+        rows, _ = self.passing
+        value = rows.encoded if encoded else rows.value
+        return [shown(repeated(value(place), rows.count), rows.kind(place)) for place in places]
 
 
 def _chunks(batch: Any) -> Iterable[Any]:
@@ -130,6 +192,10 @@ class _Rows:
         self._known: dict[int, Value] = {}
         self._decoded: dict[int, Value] = {}
         self.count = count
+
+    def kind(self, place: int) -> Kind:
+        """The type of what a step gives."""
+        return self._steps[place].kind
 
     def where(self, mask: Any) -> _Rows:
         """The rows where a boolean array without nulls is true."""

@@ -58,7 +58,8 @@ class GroupedCopies:
 
         Args:
             step: the last one.
-            keys, columns, places: as a `Scan` has them.
+            keys, columns: the values of a `Scan` that are hashed, and the others.
+            places: as a `Scan` has them.
             early: what groups rows; None: they are no aggregation's.
         """
         if early is None or not isinstance(step, RowCopies):

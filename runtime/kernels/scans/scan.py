@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol
 
-import numpy as np
 import pyarrow as pa
 
 from ...state.rows import Int64
 from ...state.version import task_of
-from ..expressions.evaluator import Evaluator
+from ..expressions.evaluator import Computation, Evaluator
 from ..expressions.values.vectors import decoded
 from ..hashes.rows import hashes_of, places_of
 from .early_groups import EarlyGroups, encoded_where_repeated
@@ -61,9 +61,10 @@ class Scan:
         files: in the order of their rows.
         reader: reads them.
         steps: what becomes of the rows on the way, one after the other.
-        keys: of the rows that fulfil all conditions by then, what is hashed.
-        columns: of such rows, what travels to the kernel and is no key.
-        places: per column that travels, which key it is, or which of `columns` behind all keys.
+        values: of the rows that fulfil all conditions by then, what is hashed, and behind it what
+            travels to the kernel besides.
+        hashed: how many of them are hashed.
+        places: per column that travels, which of the values it is.
         time: of the rows that an EventTimeWatermark observes, their event times; None: none does.
         origins: whether the kernel asks where rows come from.
         counted: whether the rows that the reader gives are counted.
@@ -71,13 +72,17 @@ class Scan:
 
     files: tuple[ScanFile, ...]
     reader: RowReader
-    keys: Evaluator
-    columns: Evaluator
+    values: Evaluator
+    hashed: int
     places: tuple[int, ...]
     time: Evaluator | None = None
     origins: bool = False
     counted: bool = False
     steps: tuple[ScanStep, ...] = ()
+
+    @cached_property
+    def _keys(self) -> Evaluator:
+        return Evaluator(self.values.program.only(0, self.hashed))
 
     def seen(self, batch: Any) -> SeenTimes:
         """What is observed of rows of a file, and how many they are."""
@@ -91,7 +96,7 @@ class Scan:
             batch: the rows.
             early: what groups rows as they are read, where that leaves few.
         """
-        first = self.steps[0].rows if self.steps else self.keys
+        first = self.steps[0].rows if self.steps else self._keys
         # Keys may be made of strings that repeat.
         batches = iter([batch if early is None else _with_words(first, batch)])
         for step in self.steps[:-1]:
@@ -99,7 +104,8 @@ class Scan:
         if not self.steps:
             return batches
         last = self.steps[-1]
-        grouping = GroupedCopies.of(last, self.keys, self.columns, self.places, early)
+        columns = Evaluator(self.values.program.only(self.hashed, conditions=False))
+        grouping = GroupedCopies.of(last, self._keys, columns, self.places, early)
         return last.over(batches) if grouping is None else grouping.over(batches)
 
 
@@ -176,10 +182,11 @@ def scan_rows(
                 groups = placed_groups(early, rows.columns, rows.count, keyed, file.origin)
                 found.append(groups.of_task(tasks, task))
                 continue
-            keys, kept = scan.keys.select(rows, encoded=True)
-            count = rows.num_rows if kept is None else kept.true_count
+            values = scan.values.begin(rows)
+            keys = values.results(0, scan.hashed, encoded=True)
+            count = values.count
             if early is not None:
-                columns = _travelling(scan, rows, kept, keys)
+                columns = _travelling(scan, values, keys)
                 coded = early.codes(columns, count)
                 if coded is not None:
                     own_keys = taken(keys)
@@ -187,39 +194,36 @@ def scan_rows(
                     found.append(rows_by_code.of_task(tasks, task))
                     continue
                 early = None if count else early  # nor will it pay in the next chunk
-            own = _scanned(scan, file, rows, (keys, kept, count), tasks, task)
+            own = _scanned(scan, file, values, keys, tasks, task)
             if own is not None:
                 found.append(own)
     return found, seen
 
 
 def _scanned(
-    scan: Scan, file: ScanFile, batch: Any, keyed: tuple[list[Any], Any, int], tasks: int, task: int
+    scan: Scan, file: ScanFile, values: Computation, keys: list[Any], tasks: int, task: int
 ) -> PlacedRows | None:
     """A task's rows of a chunk, of which the keys are known; None if there are none."""
-    keys, kept, count = [decoded(key) for key in keyed[0]], *keyed[1:]
+    keys, count = list(map(decoded, keys)), values.count
     if not keys:
-        columns = batch_of(_travelling(scan, batch, kept, keys), count)
+        columns = batch_of(_travelling(scan, values, keys), count)
         return PlacedRows(*in_one_place(count), columns, file.origin) if count else None
     places = places_of(keys, count)
     if tasks > 1:
-        own = np.flatnonzero(task_of(places, tasks) == task)
-        if len(own) < count:
-            passed = np.arange(count) if kept is None else np.flatnonzero(kept)
-            batch, kept = batch.take(pa.array(passed[own])), None
-            keys, places = [key.take(pa.array(own)) for key in keys], places[own]
-            count = len(own)
+        own = task_of(places, tasks) == task
+        if not own.all():
+            mask = pa.array(own)
+            values, keys, places = values.where(mask), [k.filter(mask) for k in keys], places[own]
+            count = len(places)
     if not count:
         return None
-    columns = batch_of(_travelling(scan, batch, kept, keys), count)
+    columns = batch_of(_travelling(scan, values, keys), count)
     return PlacedRows(places, hashes_of(keys, count), columns, file.origin)
 
 
-def _travelling(scan: Scan, batch: Any, kept: Any, keys: list[Any]) -> list[Any]:
+def _travelling(scan: Scan, values: Computation, keys: list[Any]) -> list[Any]:
     """What travels to the kernel of the rows that are kept, which have these keys."""
-    if kept is not None:
-        batch = batch.filter(kept)
-    given = [*keys, *scan.columns.evaluate(batch)]
+    given = [*keys, *values.results(scan.hashed)]
     return [given[place] for place in scan.places]
 
 
@@ -279,8 +283,8 @@ def scan_part(scan: Scan, file: ScanFile, part: Any, early: EarlyGroups | None) 
             if isinstance(rows, Groups):
                 yield Chunk(rows.keys, rows.columns, rows.count, seen, file.origin, grouped=True)
             else:
-                keys, kept = scan.keys.select(rows, encoded=True)
-                count = rows.num_rows if kept is None else kept.true_count
-                columns = _travelling(scan, rows, kept, keys)
-                yield Chunk(keys, columns, count, seen, file.origin)
+                values = scan.values.begin(rows)
+                keys = values.results(0, scan.hashed, encoded=True)
+                columns = _travelling(scan, values, keys)
+                yield Chunk(keys, columns, values.count, seen, file.origin)
             seen = SeenTimes()

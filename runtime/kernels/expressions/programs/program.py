@@ -6,7 +6,7 @@ expressions share is computed once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Kind = str | tuple[str, tuple[str, ...], tuple["Kind", ...]]
 """A type: Spark's simple name (`bigint`, `decimal(10,2)`), `daytime` and `yearmonth` for intervals,
@@ -88,6 +88,23 @@ class Program:
         """The positions of the columns that it reads."""
         places = (step.options[0] for step in self.steps if step.name == "column")
         return frozenset(place for place in places if isinstance(place, int))
+
+    def only(self, start: int, end: int | None = None, *, conditions: bool = True) -> Program:
+        """Some of its results, with the steps that these need, and its conditions or none."""
+        results = self.results[start:end]
+        passed = self.conditions if conditions else ()
+        needed = {*results, *passed}
+        for place in reversed(range(len(self.steps))):
+            if place in needed:
+                needed.update(self.steps[place].inputs)
+        number = {place: i for i, place in enumerate(sorted(needed))}
+        steps = (
+            replace(self.steps[place], inputs=tuple(number[i] for i in self.steps[place].inputs))
+            for place in number
+        )
+        return Program(
+            tuple(steps), tuple(number[i] for i in passed), tuple(number[i] for i in results)
+        )
 
     @property
     def read_by_word(self) -> frozenset[int]:
