@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ..state import first_rows
 from ..state.rows import Int64, Keys, Mask, columns_of, equal_rows, take
-from ..state.sorting import stable_order
+from ..state.sorting import order_by, stable_order
 from .columns.floats import holds_floats, normalised
 from .kernel import Input
 
@@ -53,6 +53,6 @@ def by_key(keys: Keys) -> tuple[Int64, Mask]:
         return order, heads
     # Two keys share a hash.
     leaders = first_rows(keys)
-    order = np.lexsort((leaders, keys.hashes)).astype(np.int64)
+    order = order_by(keys.hashes, leaders)
     heads[1:] = leaders[order][1:] != leaders[order][:-1]
     return order, heads

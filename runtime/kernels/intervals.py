@@ -1,4 +1,4 @@
-"""Intervals of numbered groups: their order, and which of them meet."""
+"""Intervals of numbered groups: which of them meet, and how many differ."""
 
 from __future__ import annotations
 
@@ -8,18 +8,10 @@ import numpy as np
 
 from ..state import Keys
 from ..state.rows import Int32, Int64, Mask
+from ..state.sorting import order_by, stable_order
 from .grouping import by_key
 
 _BITS = 62  # of a key made of a group's number and a time
-
-
-def order_within(group: Int64, starts: Int64) -> Int64:
-    """The positions that sort by group and start, equal ones as they come."""
-    packed = _packed(group, starts)
-    if packed is None:
-        return np.lexsort((starts, group))
-    # The groups come nearly in order, which this sort is quick with.
-    return np.argsort(packed[0], kind="stable")
 
 
 def reaches(group: Int64, starts: Int64, ends: Int64) -> tuple[Mask, Int64]:
@@ -48,7 +40,7 @@ def _running_maximum(group: Int64, new: Mask, ends: Int64) -> Int64:
         reach: Int64 = (highest & ((1 << bits) - 1)) + least
         return reach
     # Ranks of ends instead of the ends, raised group by group.
-    order = np.argsort(ends, kind="stable")
+    order = stable_order(ends)
     rank = np.empty(len(ends), dtype=np.int64)
     rank[order] = np.arange(len(ends))
     number = np.cumsum(new) - 1
@@ -73,7 +65,7 @@ def distinct(keys: Keys, numbers: Sequence[Int64 | Int32]) -> int:
     order, new = by_key(keys)
     number = np.cumsum(new)
     columns = [column[order] for column in numbers]
-    by_value = np.lexsort((*columns, number))
+    by_value = order_by(number, *columns)
     changed = np.zeros(max(0, len(order) - 1), dtype=np.bool_)
     for column in (number, *columns):
         changed |= np.diff(column[by_value]) != 0

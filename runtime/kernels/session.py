@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..state.rows import concat_rows
+from ..state.sorting import order_by
 from .aggregates.aggregate import Mode
 from .aggregates.buffers import Buffers, RowBuffers
 from .grouping import by_key, grouping_keys
-from .intervals import distinct, order_within, reaches
+from .intervals import distinct, reaches
 from .kernel import (
     Figures,
     Input,
@@ -168,7 +169,7 @@ class SessionKernel(OneStoreKernel):
             order, new = by_key(batch.keys)
             # Within each key by origin: numbers of pairs, ascending.
             number = np.cumsum(new) - 1
-            order = order[np.lexsort((origins[order], number))]
+            order = order[order_by(number, origins[order])]
             origins = origins[order]
             ends = np.flatnonzero((np.diff(number) != 0) | (np.diff(origins) != 0)) + 1
             pairs = np.zeros(len(order), np.int64)
@@ -201,7 +202,7 @@ class SessionKernel(OneStoreKernel):
             stored: how many rows, the first in that order, are stored sessions.
         """
         starts, ends = (values.column(i).to_numpy() for i in range(2))
-        by_start = order_within(group, starts[order])
+        by_start = order_by(group, starts[order])
         order, group = order[by_start], group[by_start]
         if self.gap is None or self.merge_first:
             order = _by_end(group, starts[order], ends[order], order, stored)
@@ -245,10 +246,10 @@ def _equal_sessions(keys: Keys, starts: Int64, ends: Int64, origins: Int32) -> t
     aggregation does, and which of them are the first of theirs."""
     order, new = by_key(keys)
     number = np.cumsum(new) - 1
-    order = order[order_within(number, starts[order])]
+    order = order[order_by(number, starts[order])]
     heads = _changes(number, starts[order])
     if (_changes(ends[order], origins[order]) & ~heads).any():
-        within = np.lexsort((origins[order], ends[order], starts[order], number))
+        within = order_by(number, starts[order], ends[order], origins[order])
         order = order[within]
         heads = _changes(number, starts[order], ends[order], origins[order])
     return order, heads
@@ -275,7 +276,7 @@ def _by_end(group: Int64, starts: Int64, ends: Int64, order: Int64, stored: int)
     together = (group[1:] == group[:-1]) & (starts[1:] == starts[:-1])
     if not (together & ~old[:-1] & (ends[1:] < ends[:-1])).any():
         return order
-    return order[np.lexsort((ends, ~old, starts, group))]
+    return order[order_by(group, starts, ~old, ends)]
 
 
 def _origins(rows: Input) -> Int32:

@@ -27,6 +27,7 @@ from ..plan.specs import JoinSideSpec, JoinSpec
 from ..state import NEVER, Keys, StateRows, first_rows
 from ..state.marks import flags
 from ..state.rows import Int64, columns_of, never, ranges
+from ..state.sorting import stable_order
 from .operators import (
     Parts,
     RunningState,
@@ -152,7 +153,7 @@ def _(operator: StreamingSymmetricHashJoinExec, state: RunningState, parts: Part
         rows = parts[side.name]
         keys = _given_keys(side, rows, schemas[f"{side.name}-{NUMBERS}"].key)
         leaders = first_rows(rows.keys)
-        order = np.argsort(leaders, kind="stable").astype(np.int64)
+        order = stable_order(leaders)
         first, counts = np.unique(leaders, return_counts=True)
         numbers = np.empty(len(rows), np.int64)
         numbers[order] = ranges(counts)

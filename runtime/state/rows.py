@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from .sorting import stable_order
+
 Int64 = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Mask = NDArray[np.bool_]
@@ -205,7 +207,7 @@ def first_rows(keys: Keys) -> Int64:
     """Per row the position of the first row with the same key."""
     count = len(keys)
     leaders = np.arange(count, dtype=np.int64)
-    rest: Int64 = np.argsort(keys.hashes, kind="stable").astype(np.int64)
+    rest = stable_order(keys.hashes)
     # Rows of one hash nearly always have one key: then a single round settles all of them.
     while len(rest):
         hashes = keys.hashes[rest]

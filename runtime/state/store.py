@@ -159,7 +159,7 @@ class RunStore:
         if len(parts) == 1:
             return Found(queries[0], parts[0])
         together = np.concatenate(queries)
-        order = np.argsort(together, kind="stable")
+        order = stable_order(together)
         return Found(together[order], concat_rows(parts).take(order))
 
     def expired(self, watermark: int, besides: Keys) -> StateRows:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...state.sorting import numbered, stable_order
 from ..columns.floats import negative_zeros
 from ..columns.lists import elements_of, joined, lists_of, rows_of
 from ..columns.ordering import codes
@@ -59,7 +60,7 @@ def _distinct(values: Any, lengths: Positions, kind: Any) -> Any:
     """`union`: each value once, where it first stood. NaN equals NaN, -0.0 equals 0.0."""
     rows = rows_of(lengths)
     keys = rows.astype(np.int64) << 32 | (codes(values).astype(np.int64) & 0xFFFFFFFF)
-    _, first = np.unique(keys, return_index=True)
+    first, _ = numbered(keys)
     if len(first) == len(keys):
         return lists_of(values, lengths, kind)
     kept = np.sort(first)
@@ -82,10 +83,10 @@ def _counted(pairs: Any, lengths: Positions, kind: Any, zeros_differ: bool = Fal
     if zeros_differ:
         numbers[negative_zeros(value)] = -2  # -1 stands for null
     keys = rows.astype(np.int64) << 32 | (numbers & 0xFFFFFFFF)
-    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    first, group = numbered(keys)
     totals = np.zeros(len(first), np.int64)
     np.add.at(totals, group, count.to_numpy(zero_copy_only=False))
-    order = np.argsort(first)
+    order = stable_order(first)
     kept = first[order]
     merged = pa.StructArray.from_arrays(
         [value.take(pa.array(kept)), pa.array(totals[order])], fields=list(pairs.type)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...state.sorting import order_by
 from ..columns.floats import doubles, negative_zeros, normalised
 from ..columns.lists import elements_of, lists_of, rows_of
 from ..columns.ordering import ranks, valid
@@ -47,7 +48,7 @@ class _Counted:
         counts = np.asarray(count.to_numpy(zero_copy_only=False), np.int64)
         rank = ranks(values)
         zeros = negative_zeros(values) == np.repeat(_negative_zero_first(lengths), lengths)
-        order = np.lexsort((~zeros, -rank if downwards else rank, rows_of(lengths)))
+        order = order_by(rows_of(lengths), -rank if downwards else rank, ~zeros)
         ends = np.append(0, np.cumsum(counts[order]))
         last = np.cumsum(lengths)
         return cls(
@@ -165,7 +166,7 @@ def mode(buffers: Sequence[Any], highest: bool) -> Any:
     counted = _Counted.of(buffers[0])
     used = counted.lengths > 0
     rank = -counted.ranks if highest else counted.ranks
-    order = np.lexsort((rank, -counted.counts, rows_of(counted.lengths)))
+    order = order_by(rows_of(counted.lengths), -counted.counts, rank)
     chosen = counted.values.take(pa.array(order[counted.starts[used]]))
     return _spaced(normalised(chosen), used)
 
@@ -183,7 +184,7 @@ def listagg(buffers: Sequence[Any], separator: str, orders: Sequence[tuple[bool,
         keys = [
             _order(pc.struct_field(elements, [i + 1]), *order) for i, order in enumerate(orders)
         ]
-        positions = np.lexsort((*reversed(keys), rows_of(lengths)))
+        positions = order_by(rows_of(lengths), *keys)
         elements = pc.struct_field(elements, [0]).take(pa.array(positions))
     return pc.binary_join(lists_of(elements, lengths, missing=lengths == 0), separator)
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...state.sorting import order_by
 from ..columns.lists import elements_of, lists_of, rows_of
 from ..columns.ordering import ranks
 
@@ -83,5 +84,5 @@ def ordered_values(buffers: Sequence[Any], sign: int) -> Any:
     pairs, lengths = elements_of(buffers[0])
     values, orderings = pairs.flatten()
     rank = -sign * ranks(orderings)
-    order = np.lexsort((rank, rows_of(lengths)))
+    order = order_by(rows_of(lengths), rank)
     return lists_of(values.take(pa.array(order)), lengths, missing=lengths == 0)

@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...state.sorting import numbered
+
 Signs = npt.NDArray[np.int8]
 Codes = npt.NDArray[np.int32]
 
@@ -184,7 +186,7 @@ def ranks(array: Any) -> npt.NDArray[np.int64]:
     elif is_list(kind):
         numbers = _list_ranks(array)
     elif pa.types.is_floating(kind):
-        numbers = np.unique(_numbers(normalized(array)), return_inverse=True)[1].reshape(-1)
+        _, numbers = numbered(_sortable(_numbers(normalized(array))))
     else:
         plain = array.view(pa.int64()) if pa.types.is_duration(kind) else array
         encoded = plain.dictionary_encode()
@@ -193,6 +195,12 @@ def ranks(array: Any) -> npt.NDArray[np.int64]:
         places[order] = np.arange(len(order))
         numbers = places[encoded.indices.fill_null(len(order)).to_numpy()]
     return np.where(valid(array), numbers, -1) if array.null_count else numbers
+
+
+def _sortable(numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Whole numbers in the order of floats: of negative ones all bits but the sign are turned."""
+    bits = numbers.astype(np.float64).view(np.int64)
+    return bits ^ ((bits >> 63) & np.int64(2**63 - 1))
 
 
 def _row_ranks(rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

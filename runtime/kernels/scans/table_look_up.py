@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...state.rows import Int64, columns_of
+from ...state.sorting import stable_order
 from ..expressions.evaluator import Evaluator
 from ..expressions.values.vectors import is_encoded
 from ..joins.pairs import Partners
@@ -225,7 +226,7 @@ def _load(table: KeyedTable) -> _LoadedTable:
     columns = [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
     keys, numbers = _TableKeys.of(columns[table.width :])
     rows = np.flatnonzero(numbers >= 0)
-    order = rows[np.argsort(numbers[rows], kind="stable")]
+    order = rows[stable_order(numbers[rows])]
     sizes = np.bincount(numbers[order]) if len(order) else np.empty(0, np.int64)
     starts = np.append(np.cumsum(sizes) - sizes, len(order))
     with_nulls = pa.concat_arrays([pa.array(order), pa.nulls(1, pa.int64())])

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...state.sorting import order_by
 from ..columns.lists import elements_of, lists_of, places_of, rows_of
 from ..columns.ordering import list_parts
 from ..hashes.murmur128 import hashed, sized
@@ -48,7 +49,7 @@ def least_hashes(found: Any, lengths: Int64, kind: Any, size: int) -> Any:
     """`least_hashes`: of the hashes of each result the least `size` and one more, ascending."""
     numbers = np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
     rows = rows_of(lengths)
-    order = np.lexsort((numbers, rows))
+    order = order_by(rows, numbers)
     rows, numbers = rows[order], numbers[order]
     new = np.append(True, (rows[1:] != rows[:-1]) | (numbers[1:] != numbers[:-1]))[: len(rows)]
     rows, numbers = rows[new], numbers[new]

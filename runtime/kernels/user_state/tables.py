@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ...state import NEVER
 from ...state.rows import Int64, columns_of
+from ...state.sorting import stable_order
 from ..kernel import Changes, Keys, Layout, StateRows, StateStore
 from .unsafe_rows import order_of_key, order_of_time
 from .values import from_arrow, to_arrow
@@ -245,7 +246,7 @@ def changed_rows(
         live if len(left) else None,
     )
     # Keys come in the order of their hashes; the rows of a key keep theirs.
-    return Changes(rows.take(np.argsort(every, kind="stable").astype(np.int64)))
+    return Changes(rows.take(stable_order(every)))
 
 
 def _never(count: int) -> Int64:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ....state.sorting import order_by
 from ...columns.lists import elements_of, places_of, rows_of
 from ...columns.ordering import codes, list_parts, ranks, valid
 from ...errors import KernelError
@@ -132,7 +133,7 @@ def extreme(step: Step, array: Any) -> Any:
     items, lengths = elements_of(array)
     rows, known = rows_of(lengths), valid(items)
     places = ranks(items)
-    order = np.lexsort((-places if step.name == "array_min" else places, known, rows))
+    order = order_by(rows, known, -places if step.name == "array_min" else places)
     counts = np.bincount(rows[known], minlength=len(lengths))
     last = np.cumsum(lengths) - 1
     found = counts > 0

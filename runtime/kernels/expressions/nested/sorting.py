@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ....state.sorting import order_by
 from ...columns.lists import elements_of, places_of, rows_of
 from ...columns.ordering import ranks, valid
 from ...errors import KernelError, not_exact
@@ -46,7 +47,7 @@ def sorted_nulls_last(step: Step, array: Any) -> Any:
 
 def _sorted(step: Step, array: Any, places: Positions) -> Any:
     items, lengths = elements_of(array)
-    order = np.lexsort((places, rows_of(lengths)))
+    order = order_by(rows_of(lengths), places)
     return lists(step.kind, items.take(pa.array(order)), lengths, array)
 
 
@@ -183,7 +184,7 @@ def _sort_all_pairs(
     if (np.sign(below[one] - below[other]) != found).any():
         raise _refused()
     elements = np.repeat(starts, lengths) + places_of(lengths)
-    order[elements] = elements[np.lexsort((below[elements], rows_of(lengths)))]
+    order[elements] = elements[order_by(rows_of(lengths), below[elements])]
 
 
 def _refused() -> KernelError:
