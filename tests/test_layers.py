@@ -45,10 +45,11 @@ WITHIN_RULES = {
 WITHIN_RUNTIME = {
     "runtime/state": (),
     "runtime/kernels": ("runtime/state",),
-    "runtime/kernels/columns": (),
+    "runtime/kernels/columns": ("runtime/state/sorting",),
     "runtime/kernels/hashes": ("runtime/state/rows", "runtime/kernels/columns"),
     "runtime/kernels/sketches": (
         *("runtime/kernels/columns", "runtime/kernels/hashes", "runtime/kernels/errors"),
+        "runtime/state/sorting",
     ),
     "runtime/kernels/aggregates": (
         *("runtime/state", "runtime/kernels/columns", "runtime/kernels/sketches"),
