@@ -379,8 +379,11 @@ def test_what_is_missing_or_unknown_has_sparks_conditions(connect: Connect, tmp_
 
     spark = connect()
     rows = _stream(spark, tmp_path / "in", ("a", 1))
-    reader = spark.readStream
     checkpoint = str(tmp_path / "checkpoint")
+
+    def started(frame: Any) -> Any:
+        return frame.writeStream.format("noop").start()
+
     for start, condition in (
         (lambda: rows.writeStream.format("memory").start(), "_LEGACY_ERROR_TEMP_1194"),
         (
@@ -393,10 +396,10 @@ def test_what_is_missing_or_unknown_has_sparks_conditions(connect: Connect, tmp_
         ),
         (lambda: rows.writeStream.format("Paper").start(), "DATA_SOURCE_NOT_FOUND"),
         (lambda: rows.writeStream.format("rate").start(), "_LEGACY_ERROR_TEMP_2049"),
-        (lambda: reader.format("paper").load().columns, "DATA_SOURCE_NOT_FOUND"),
-        (lambda: reader.format("noop").load().columns, "_LEGACY_ERROR_TEMP_2049"),
+        (lambda: started(spark.readStream.format("paper").load()), "DATA_SOURCE_NOT_FOUND"),
+        (lambda: started(spark.readStream.format("noop").load()), "_LEGACY_ERROR_TEMP_2049"),
         (
-            lambda: reader.schema("a INT").json().writeStream.format("noop").start(),
+            lambda: started(spark.readStream.schema("a INT").format("json").load()),
             "_LEGACY_ERROR_TEMP_2047",
         ),
     ):
