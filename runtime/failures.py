@@ -156,13 +156,13 @@ def innermost(error: BaseException) -> tuple[str | None, str]:
             found = (condition, message)
             reading = _READING.search(message)
             file = reading[1] if reading else file
-    condition, text = found
+    innermost_condition, text = found
     text = f"{text} (file {file})" if file not in text else text
     of_file = _OF_FILE.search(text)
-    if condition is not None and condition.startswith(_MALFORMED) and of_file is not None:
+    if of_file is not None and (innermost_condition or "").startswith(_MALFORMED):
         unread = KernelError.of("FAILED_READ_FILE.NO_HINT", path=of_file[1])
         return unread.condition, f"{unread.message}\n{text.removesuffix(of_file[0])}"
-    return condition, text
+    return innermost_condition, text
 
 
 def _plain(error: BaseException) -> str:
