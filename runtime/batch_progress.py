@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..physical.basic import EventTimeWatermarkExec
 from ..physical.plan import SparkPlan
 from .engines.context import BatchResults
+from .engines.metrics import idle_metrics
 from .offsets import Position
 from .progress import (
     Durations,
@@ -33,21 +34,46 @@ class RunIdentity:
 
 @dataclass(frozen=True, kw_only=True)
 class RanBatch:
-    """A batch that ran.
+    """A batch that ran, or what is shown of a trigger that ran none.
 
     Attributes:
         position: its offsets and watermark.
-        plan: its executed plan.
+        plan: its executed plan; None: no batch of this run has one yet.
         results: what the plan's operators reported.
         input_rows: the rows of each source, by name.
         output_rows: the rows that the sink took; None: it does not count.
     """
 
     position: Position
-    plan: SparkPlan
-    results: BatchResults
-    input_rows: Mapping[str, int]
-    output_rows: int | None
+    plan: SparkPlan | None = None
+    results: BatchResults = field(default_factory=BatchResults)
+    input_rows: Mapping[str, int] = field(default_factory=dict)
+    output_rows: int | None = None
+
+    def idle(self, position: Position) -> RanBatch:
+        """What a trigger at this position shows that ran no batch after this one.
+
+        As in Spark the operators keep what they held, and have done nothing.
+        """
+        operators = tuple(
+            replace(
+                operator,
+                num_rows_updated=0,
+                num_rows_removed=0,
+                num_rows_dropped_by_watermark=0,
+                all_updates_time_ms=0,
+                all_removals_time_ms=0,
+                commit_time_ms=0,
+                custom_metrics=idle_metrics(operator.custom_metrics),
+            )
+            for operator in self.results.operators
+        )
+        return RanBatch(
+            position=position,
+            plan=self.plan,
+            results=BatchResults(operators=operators),
+            output_rows=None if self.output_rows is None else 0,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +122,7 @@ def batch_progress(
         **_row_figures(sum(batch.input_rows.values()), times),
         "durationMs": times.durations.as_dict(),
     }
-    if watermarked:
+    if watermarked and batch.plan is not None:
         operators = batch.plan.collect(EventTimeWatermarkExec)
         seen = [results.event_times.get(operator.node_id) for operator in operators]
         figures["eventTime"] = event_time_figures(batch.position.watermark_ms, seen)
@@ -108,7 +134,7 @@ def batch_progress(
     }
     figures["observedMetrics"] = {
         name: {metric: json_value(value) for metric, value in metrics.items()}
-        for name, metrics in results.observed.items()
+        for name, metrics in sorted(results.observed.items())
     }
     return StreamingQueryProgress(figures)
 

@@ -35,6 +35,8 @@ DAMAGED = (
     "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
 )
 _READING = re.compile(r"while reading file (\S+?)\.?\s")
+_OF_FILE = re.compile(r" \(file (.+)\)$")
+_MALFORMED = "MALFORMED_RECORD_IN_PARSING"
 
 
 class BatchFailure(RuntimeFailure):
@@ -144,7 +146,8 @@ def innermost(error: BaseException) -> tuple[str | None, str]:
     """The innermost condition in an exception's chain and its text.
 
     Spark wraps what fails in a task several times; a kernel's error arrives as the last line of a
-    Python worker's traceback.
+    Python worker's traceback. Of a malformed record in a file Spark says that the file cannot be
+    read, and why.
     """
     found: tuple[str | None, str] = (None, _plain(error))
     file = ""
@@ -154,7 +157,12 @@ def innermost(error: BaseException) -> tuple[str | None, str]:
             reading = _READING.search(message)
             file = reading[1] if reading else file
     innermost_condition, text = found
-    return innermost_condition, f"{text} (file {file})" if file not in text else text
+    text = f"{text} (file {file})" if file not in text else text
+    of_file = _OF_FILE.search(text)
+    if of_file is not None and (innermost_condition or "").startswith(_MALFORMED):
+        unread = KernelError.of("FAILED_READ_FILE.NO_HINT", path=of_file[1])
+        return unread.condition, f"{unread.message}\n{text.removesuffix(of_file[0])}"
+    return innermost_condition, text
 
 
 def _plain(error: BaseException) -> str:

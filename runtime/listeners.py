@@ -43,7 +43,7 @@ class Listeners:
         idle_ms: int = 10_000,
     ) -> None:
         self._identity, self._idle_ms = identity, idle_ms
-        self._idle_since = clock_ms()
+        self._shown_ms: int | None = None
         self._functions: list[Listener] = []
         self._objects: list[Any] = []
         for one in given:
@@ -66,18 +66,24 @@ class Listeners:
 
     def progressed(self, progress: StreamingQueryProgress) -> None:
         """A batch has ended."""
-        self._idle_since = clock_ms()
+        self._shown_ms = clock_ms()
         for function in self._functions:
             _call(function, progress)
         if self._objects:
             self._send("QueryProgress", {"progress": json.loads(progress.json)})
 
-    def idle(self) -> None:
-        """A trigger had nothing to do; listeners hear of it now and then."""
-        now = clock_ms()
-        if now - self._idle_since >= self._idle_ms:
-            self._idle_since = now
+    def idle(self) -> bool:
+        """A trigger had nothing to do; whether it is time that the query shows it.
+
+        As in Spark listeners hear of it too, but where it is the first trigger of the run.
+        """
+        now, shown = clock_ms(), self._shown_ms
+        if shown is not None and now - shown < self._idle_ms:
+            return False
+        self._shown_ms = now
+        if shown is not None:
             self._send("QueryIdle", {"timestamp": timestamp_text(now)})
+        return True
 
     def terminated(self, error: StateplanError | None) -> None:
         """The query has ended, by itself, by a stop or by an error."""

@@ -106,10 +106,10 @@ class MicroBatchExecution:
     now_ms: Callable[[], int] = clock_ms
     message: str = field(default="Initializing sources", init=False)
     data_available: bool = field(default=False, init=False)
-    _last_plan: SparkPlan | None = field(default=None, init=False)
+    _last: RanBatch | None = field(default=None, init=False)
     _explained_plan: SparkPlan | None = field(default=None, init=False)
     _state_bytes: int | None = field(default=None, init=False)
-    _last_trigger_ms: int | None = field(default=None, init=False)
+    _times: TriggerTimes | None = field(default=None, init=False)
     _in_sink: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -124,29 +124,38 @@ class MicroBatchExecution:
         Raises:
             StateplanError: the batch failed; it is not committed.
         """
-        started = self.now_ms()
+        started, before = self.now_ms(), self._times
         durations = Durations()
         with durations.measure("triggerExecution"):
-            if not self.position.constructed and not self._constructed(durations):
-                self.message = "Waiting for data to arrive"
-                self._last_trigger_ms = started
-                return None
-            position = self.position
-            self.data_available = position.has_new_data
-            self.message = (
-                "Processing new data"
-                if position.has_new_data
-                else "No new data but cleaning up state"
-            )
-            batch = self._run(position, durations)
-        times = TriggerTimes(
+            batch = self._batch_if_due(durations)
+        self._times = TriggerTimes(
             started_ms=started,
             took_ms=self.now_ms() - started,
-            since_ms=None if self._last_trigger_ms is None else started - self._last_trigger_ms,
+            since_ms=None if before is None else started - before.started_ms,
             durations=durations,
         )
-        self._last_trigger_ms = started
+        return None if batch is None else self._progress(batch, self._times)
+
+    def idle_progress(self) -> StreamingQueryProgress:
+        """The figures of the last trigger, which had nothing to do."""
+        assert self._times is not None
+        last = self._last or RanBatch(position=self.position)
+        return self._progress(last.idle(self.position), self._times)
+
+    def _batch_if_due(self, durations: Durations) -> RanBatch | None:
+        if not self.position.constructed and not self._constructed(durations):
+            self.message = "Waiting for data to arrive"
+            return None
+        position = self.position
+        self.data_available = position.has_new_data
+        self.message = (
+            "Processing new data" if position.has_new_data else "No new data but cleaning up state"
+        )
+        self._last = self._run(position, durations)
         self.message = "Waiting for next trigger"
+        return self._last
+
+    def _progress(self, batch: RanBatch, times: TriggerTimes) -> StreamingQueryProgress:
         return batch_progress(
             self.identity,
             batch,
@@ -204,9 +213,9 @@ class MicroBatchExecution:
     def _wants_another_batch(self, watermark_ms: int) -> bool:
         # As in Spark the first trigger after a restart has no last plan: it never asks.
         return (
-            self._last_plan is not None
+            self._last is not None
             and self.conf.flag(NO_DATA_BATCHES)
-            and self.planned.should_run_another_batch(watermark_ms, self._last_plan)
+            and self.planned.should_run_another_batch(watermark_ms, self._last.plan)
         )
 
     # ----------------------------------------------------------------------------- running a batch
@@ -244,7 +253,7 @@ class MicroBatchExecution:
             plan = self.planned.for_batch(
                 position.batch_id, position.late_ms, position.watermark_ms
             )
-            if self._last_plan is None:
+            if self._last is None:
                 self._check_state(position, plan)
             timed = with_batch_time(plan, position.timestamp_ms)
             self._explained_plan = timed
@@ -270,7 +279,6 @@ class MicroBatchExecution:
             attempt = batch.state_attempt
             commit = CommitMetadata(nextBatchWatermarkMs=watermark, stateAttempt=attempt)
             self.checkpoint.add_commit(position.batch_id, commit)
-        self._last_plan = plan
         self._state_bytes = sum(operator.memory_used_bytes for operator in results.operators)
         self.position = position.next(commit)
         batch.clean_up()

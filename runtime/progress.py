@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from decimal import Decimal
 from typing import Any, TextIO
 
 from ..planner.pages.run_page import run_page
@@ -38,12 +39,16 @@ class StreamingQueryProgress(dict[str, Any]):
     @property
     def json(self) -> str:
         """The figures as one line of JSON."""
-        return json.dumps(self, ensure_ascii=False)
+        return json.dumps(self._shown(), ensure_ascii=False)
 
     @property
     def prettyJson(self) -> str:
         """The figures as JSON for people."""
-        return json.dumps(self, ensure_ascii=False, indent=2)
+        return json.dumps(self._shown(), ensure_ascii=False, indent=2)
+
+    def _shown(self) -> dict[str, Any]:
+        """The figures as Spark writes them: metrics only of a batch that observed some."""
+        return {k: v for k, v in self.items() if v or k != "observedMetrics"}
 
 
 class Durations:
@@ -119,6 +124,8 @@ def json_value(value: Any) -> Any:
     match value:
         case None | bool() | int() | float() | str():
             return value
+        case Decimal():
+            return float(value)
         case bytes() | bytearray():
             return base64.b64encode(value).decode("ascii")
         case tuple() if hasattr(value, "asDict"):

@@ -79,12 +79,16 @@ class StreamingQuery:
 
     @property
     def last_progress(self) -> StreamingQueryProgress | None:
-        """The figures of the last batch, or None before the first."""
+        """The figures that `recent_progress` has last, or None before the first."""
         return self._recent[-1] if self._recent else None
 
     @property
     def recent_progress(self) -> list[StreamingQueryProgress]:
-        """The figures of the last batches, at most 100, oldest first."""
+        """The figures of the last batches, at most 100, oldest first.
+
+        Among them, as in Spark, those of a first trigger that finds nothing to do, and of one every
+        ten seconds (`spark.sql.streaming.noDataProgressEventInterval`) while there is nothing.
+        """
         return list(self._recent)
 
     @property
@@ -274,7 +278,8 @@ class StreamingQuery:
             self._recent.append(progress)
             self._listeners.progressed(progress)
         else:
-            self._listeners.idle()
+            if self._listeners.idle():
+                self._recent.append(self._execution.idle_progress())
             with self._changed:
                 self._last_idle_round = self._round_number
                 self._changed.notify_all()

@@ -236,14 +236,14 @@ def feed(folder: Path, number: int, *rows: str) -> None:
     ("keys", "condition", "words"),
     [
         ({"sources": {"events": {"schema": SCHEMA, "path": "no"}}}, "PATH_NOT_FOUND", ["/no"]),
-        ({"sources": {"events": {"schema": SCHEMA}}}, "STATEPLAN_SOURCE_PATH_MISSING", ["path"]),
+        ({"sources": {"events": {"schema": SCHEMA}}}, "_LEGACY_ERROR_TEMP_2047", ["path"]),
         (
             {"sources": {"events": {"schema": SCHEMA, "path": "in", "format": "jsn"}}},
-            "STATEPLAN_UNKNOWN_SOURCE",
-            ["'jsn'", "json"],
+            "DATA_SOURCE_NOT_FOUND",
+            ["jsn", "json"],
         ),
-        ({"sink": "nop"}, "STATEPLAN_UNKNOWN_SINK", ["'nop'", "noop"]),
-        ({"sink": "json"}, "STATEPLAN_SINK_PATH_MISSING", ["path"]),
+        ({"sink": "nop"}, "DATA_SOURCE_NOT_FOUND", ["nop", "noop"]),
+        ({"sink": "json"}, "_LEGACY_ERROR_TEMP_2047", ["path"]),
         (
             {"sink": {"format": "json", "path": "out"}},
             "STREAMING_OUTPUT_MODE.UNSUPPORTED_DATASOURCE",
@@ -319,7 +319,7 @@ def test_a_row_that_fails_leaves_the_checkpoint_at_the_last_commit(folder: Path)
 @pytest.mark.parametrize(
     ("format", "content", "condition"),
     [
-        ("json", '{"user":', "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION"),
+        ("json", '{"user":', "FAILED_READ_FILE.NO_HINT"),
         ("parquet", "no parquet", "FAILED_READ_FILE.NO_HINT"),
     ],
 )

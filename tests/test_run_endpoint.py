@@ -374,6 +374,40 @@ def test_initial_state_of_a_processor(connect: Connect, tmp_path: Path) -> None:
     assert sorted(map(tuple, spark.table("started").collect())) == [("a", 704), ("b", 2)]
 
 
+def test_what_is_missing_or_unknown_has_sparks_conditions(connect: Connect, tmp_path: Path) -> None:
+    from pyspark.errors import PySparkException
+
+    spark = connect()
+    rows = _stream(spark, tmp_path / "in", ("a", 1))
+    checkpoint = str(tmp_path / "checkpoint")
+
+    def started(frame: Any) -> Any:
+        return frame.writeStream.format("noop").start()
+
+    for start, condition in (
+        (lambda: rows.writeStream.format("memory").start(), "_LEGACY_ERROR_TEMP_1194"),
+        (
+            lambda: rows.writeStream.format("json").start(str(tmp_path / "out")),
+            "_LEGACY_ERROR_TEMP_1298",
+        ),
+        (
+            lambda: rows.writeStream.option("checkpointLocation", checkpoint).start(),
+            "_LEGACY_ERROR_TEMP_2047",
+        ),
+        (lambda: rows.writeStream.format("Paper").start(), "DATA_SOURCE_NOT_FOUND"),
+        (lambda: rows.writeStream.format("rate").start(), "_LEGACY_ERROR_TEMP_2049"),
+        (lambda: started(spark.readStream.format("paper").load()), "DATA_SOURCE_NOT_FOUND"),
+        (lambda: started(spark.readStream.format("noop").load()), "_LEGACY_ERROR_TEMP_2049"),
+        (
+            lambda: started(spark.readStream.schema("a INT").format("json").load()),
+            "_LEGACY_ERROR_TEMP_2047",
+        ),
+    ):
+        with pytest.raises(PySparkException) as caught:
+            start()
+        assert caught.value.getCondition() == condition
+
+
 def test_refusals(connect: Connect, tmp_path: Path) -> None:
     spark = connect()
     stream = _stream(spark, tmp_path / "in", ("a", 1))
@@ -385,7 +419,7 @@ def test_refusals(connect: Connect, tmp_path: Path) -> None:
         stream.writeStream.format("memory").start()
     with pytest.raises(Exception, match="continuous trigger is not supported"):
         stream.writeStream.format("noop").trigger(continuous="1 second").start()
-    with pytest.raises(Exception, match="no sink 'paper'"):
+    with pytest.raises(Exception, match="DATA_SOURCE_NOT_FOUND"):
         stream.writeStream.format("paper").option("checkpointLocation", str(tmp_path)).start()
     assert spark.streams.active == []
 

@@ -264,8 +264,9 @@ def test_make_sink(tmp_path: Path) -> None:
     assert isinstance(make_sink("Console", options={"truncate": "false"}), ConsoleSink)
     assert isinstance(make_sink("parquet", path=str(tmp_path)), FileSink)
     for settings, condition in (
-        ({"format": "kafak"}, "STATEPLAN_UNKNOWN_SINK"),
-        ({"format": "json"}, "STATEPLAN_SINK_PATH_MISSING"),
+        ({"format": "kafak"}, "DATA_SOURCE_NOT_FOUND"),
+        ({"format": "rate"}, "_LEGACY_ERROR_TEMP_2049"),
+        ({"format": "json"}, "_LEGACY_ERROR_TEMP_2047"),
         ({"format": "console", "options": {"numRows": "x"}}, "STATEPLAN_BAD_OPTION"),
     ):
         with pytest.raises(StateplanError) as caught:

@@ -268,9 +268,10 @@ def test_the_output_of_a_stream_is_not_cleaned(tmp_path: Path) -> None:
 
 def test_make_source_says_what_is_missing() -> None:
     for settings, condition in (
-        ({"format": "kafak"}, "STATEPLAN_UNKNOWN_SOURCE"),
+        ({"format": "kafak"}, "DATA_SOURCE_NOT_FOUND"),
+        ({"format": "console"}, "_LEGACY_ERROR_TEMP_2049"),
         ({"format": "json"}, "STATEPLAN_SOURCE_SCHEMA_MISSING"),
-        ({"format": "json", "schema": SCHEMA}, "STATEPLAN_SOURCE_PATH_MISSING"),
+        ({"format": "json", "schema": SCHEMA}, "_LEGACY_ERROR_TEMP_2047"),
     ):
         with pytest.raises(StateplanError) as caught:
             make_source(**settings)  # type: ignore[arg-type]

@@ -257,7 +257,7 @@ def test_a_package_adds_a_source_and_a_sink(package: None) -> None:
 
 
 def test_an_unknown_name_lists_what_there_is(package: None) -> None:
-    with pytest.raises(StateplanError, match="There is no source format 'kafak'") as caught:
+    with pytest.raises(StateplanError, match="Failed to find the data source: kafak") as caught:
         make_source("kafak")
     assert "rate-micro-batch" in caught.value.hint and caught.value.hint.endswith("countdown.")
 

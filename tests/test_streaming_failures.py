@@ -81,13 +81,25 @@ def test_an_error_in_the_worker_is_its_last_line() -> None:
 
 
 def test_the_file_that_was_read_is_named() -> None:
-    inner = Spark("MALFORMED_RECORD", "[MALFORMED_RECORD] Malformed.")
+    inner = Spark("CANNOT_PARSE", "[CANNOT_PARSE] Malformed.")
     outer = Spark("FAILED_READ_FILE", "[FAILED_READ_FILE] while reading file file:///a.json.  X")
     outer._origin = inner
-    assert innermost(outer) == (
-        "MALFORMED_RECORD",
-        "[MALFORMED_RECORD] Malformed. (file file:///a.json)",
-    )
+    assert innermost(outer) == ("CANNOT_PARSE", "[CANNOT_PARSE] Malformed. (file file:///a.json)")
+
+
+def test_of_a_malformed_record_it_is_said_that_the_file_cannot_be_read() -> None:
+    text = "[MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION] Malformed."
+    malformed = "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION"
+    inner = Spark(malformed, text)
+    of_file = KernelError(malformed, f"{text} (file file:///a.json)")
+    outer = Spark("FAILED_READ_FILE", "[FAILED_READ_FILE] while reading file file:///a.json.  X")
+    outer._origin = inner
+    read = "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///a.json. "
+    for error in (of_file, outer):
+        condition, message = innermost(error)
+        assert condition == "FAILED_READ_FILE.NO_HINT"
+        assert message == f"{read} SQLSTATE: KD001\n{text}"
+    assert innermost(inner) == (malformed, text)  # of a function: no file is read
 
 
 def test_our_own_error_stands_as_it_is() -> None:

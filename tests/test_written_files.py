@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import datetime as dt
 import gzip
+import json
 import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -219,6 +220,7 @@ def test_what_is_not_known_to_be_sparks_is_refused(
         (["nope"], "_LEGACY_ERROR_TEMP_1196"),
         (["l"], "INVALID_PARTITION_COLUMN_DATA_TYPE"),
         (["k", "V"], None),
+        (["k", "K"], "COLUMN_ALREADY_EXISTS"),
         (["k", "V", "w"], "ALL_PARTITION_COLUMNS_NOT_ALLOWED"),
     ],
 )
@@ -239,6 +241,61 @@ def test_partition_columns_that_spark_refuses(
     native_condition = native.value.getCondition()  # type: ignore[attr-defined]
     if native_condition == condition:
         assert refused.value.message.splitlines()[0] in str(native.value)
+
+
+@pytest.mark.parametrize("case_sensitive", ["false", "true"])
+@pytest.mark.parametrize(
+    ("sql", "format", "parts"),
+    [
+        ("SELECT k, v AS K FROM {}", "json", []),
+        ("SELECT k, v AS k FROM {}", "csv", []),
+        ("SELECT k AS p, v AS P FROM {}", "parquet", []),
+        ("SELECT v, k AS p, k AS P FROM {}", "json", ["P"]),
+        ("SELECT v, k FROM {}", "json", ["k"]),
+        ("SELECT v, k FROM {}", "parquet", ["k"]),
+    ],
+)
+def test_a_stream_writes_the_files_that_sparks_own_writes(
+    spark: SparkSession,
+    tmp_path: Path,
+    sql: str,
+    format: str,
+    parts: list[str],
+    case_sensitive: str,
+) -> None:
+    """Names that differ in case alone; texts that share a folder with null."""
+    rows = [("a", 1), ("__HIVE_DEFAULT_PARTITION__", 2), (None, 3), ("", 4)]
+    (tmp_path / "in").mkdir()
+    lines = "".join(json.dumps({"k": k, "v": v}) + "\n" for k, v in rows)
+    (tmp_path / "in" / "0.json").write_text(lines)
+    events = spark.readStream.schema("k STRING, v INT").json(str(tmp_path / "in"))
+    events.createOrReplaceTempView("events")
+    writer = spark.sql(sql.format("events")).writeStream.format(format).partitionBy(*parts)
+    writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    spark.conf.set("spark.sql.caseSensitive", case_sensitive)
+    try:
+        writer.trigger(availableNow=True).start(str(tmp_path / "spark")).awaitTermination()
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    query = stateplan.sql(
+        sql.format("STREAM events"),
+        {"events": {"schema": "k STRING, v INT", "format": "json", "path": str(tmp_path / "in")}},
+        conf={"spark.sql.caseSensitive": case_sensitive},
+    )
+    sink = {"format": format, "path": str(tmp_path / "here"), "partition_by": parts}
+    query.run(spark, sink=sink, trigger="available_now", background=False).await_termination()
+
+    def contents(root: Path) -> dict[str, list[str]]:
+        found = defaultdict(list)
+        for path in root.rglob("part-*"):
+            if format == "parquet":
+                lines = map(str, pq.ParquetFile(path).read().to_pylist())
+            else:
+                lines = path.read_text().splitlines()
+            found[str(path.parent.relative_to(root))] += lines
+        return {folder: sorted(lines) for folder, lines in found.items()}
+
+    assert contents(tmp_path / "here") == contents(tmp_path / "spark")
 
 
 @pytest.mark.embedded

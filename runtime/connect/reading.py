@@ -32,7 +32,7 @@ from ..engines.embedded_session import is_embedded
 from ..failures import innermost
 from ..options import Options
 from ..sinks.tables import table_files
-from ..sources import PythonSource, Source, make_source
+from ..sources import PythonSource, Source, make_source, no_such_source
 from ..sources.python import data_source
 from ..sources.tables import Table
 from ..streaming import stream_names
@@ -182,7 +182,7 @@ class StreamReading(PlannerSession):
         """What `spark.read...load()` or `spark.readStream...load()` reads.
 
         Raises:
-            AnalysisError: the engine does not know its columns.
+            StateplanError: the engine does not know its columns.
         """
         read = relation.read
         if not read.is_streaming:
@@ -195,8 +195,12 @@ class StreamReading(PlannerSession):
             schema = self._of_files(format_, relation)
         elif message.schema:
             schema = read_schema(message.schema)
+        elif fixed := fixed_schema(format_, dict(message.options)):
+            schema = fixed
+        elif is_embedded(self._spark):
+            raise no_such_source(message.format)
         else:
-            schema = fixed_schema(format_, dict(message.options)) or self._asked(relation)
+            schema = self._asked(relation)
         path = _path(message)
         name = self._name(path if format_ in FILE_FORMATS and path else format_, read)
         self._inputs[name] = (read, schema)

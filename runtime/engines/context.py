@@ -133,8 +133,8 @@ class BatchResults:
         counted: the rows of the sources that nothing else counts.
     """
 
-    operators: tuple[OperatorResult, ...]
-    event_times: Mapping[str, EventTimeStats | None]
+    operators: tuple[OperatorResult, ...] = ()
+    event_times: Mapping[str, EventTimeStats | None] = field(default_factory=dict)
     observed: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     counted: Mapping[str, int] = field(default_factory=dict)
 

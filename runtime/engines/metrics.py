@@ -62,3 +62,12 @@ def custom_metrics(
         **more,
         **constant,
     }
+
+
+def idle_metrics(last: Mapping[str, int]) -> Mapping[str, int]:
+    """The figures of a trigger that ran no batch: the files of the last version stand as they are.
+
+    Args:
+        last: the figures of the last batch.
+    """
+    return {name: value if name == "runFilesCount" else 0 for name, value in last.items()}

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...planner.model import registered
-from ...planner.model.errors import DescriptionError
 from ...planner.model.registered import registered_class, registered_names
-from ..options import Options
+from ..options import Options, unusable_format
+from ..sources import SOURCES
 from ..sources.python import is_data_source
 from .base import OutputMode, Sink, SinkRequest
 from .delta import DeltaSink
@@ -83,12 +83,8 @@ def make_sink(
     chosen = format.lower()
     kind = SINKS.get(chosen) or registered_class(registered.SINKS, chosen)
     if kind is None:
-        names = ", ".join((*SINKS, *registered_names(registered.SINKS)))
-        raise DescriptionError(
-            "STATEPLAN_UNKNOWN_SINK",
-            f"There is no sink '{format}'.",
-            hint=f"Use one of {names}.",
-        )
+        hint = f"Use one of {', '.join((*SINKS, *registered_names(registered.SINKS)))}."
+        raise unusable_format(format, "writing", known=chosen in SOURCES, hint=hint)
     request = SinkRequest(
         format=chosen,
         path=path,

@@ -46,11 +46,8 @@ class SinkRequest:
         """The path; raises DescriptionError where it is missing."""
         path = self.path or self.options.get("path")
         if path is None:
-            raise DescriptionError(
-                "STATEPLAN_SINK_PATH_MISSING",
-                f"The sink '{self.format}' needs a path.",
-                hint="Add 'path:' with the output directory to the sink.",
-            )
+            hint = f"Give the sink '{self.format}' the path of its output directory."
+            raise DescriptionError.of("_LEGACY_ERROR_TEMP_2047", hint=hint)
         return path
 
 

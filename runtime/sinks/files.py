@@ -12,12 +12,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ...planner.model.errors import PlanningError, RuntimeFailure
-from ...planner.model.schemas.types import AtomicType, CalendarIntervalType, NullType, StructType
+from ...planner.model.schemas.types import (
+    AtomicType,
+    CalendarIntervalType,
+    NullType,
+    StringType,
+    StructType,
+)
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import arrow_type, without_hidden
 from ..files import corrupt, local_path, read_whole, write_new
 from ..kernels.errors import NOT_EXACT
 from ..kernels.writers.files import FileWriter
+from ..kernels.writers.folders import NO_VALUE
 from ..output_log import SINK_LOG, output_log
 from ..plan.facts import EngineFacts
 from .base import OutputMode, Sink, SinkRequest, refuse_output_mode
@@ -61,6 +68,7 @@ class FileSink(Sink):
         self._log = output_log(self.directory)
         self._staged: tuple[int, Path] | None = None
         self._writer: FileWriter | None = None
+        self._texts: Sequence[int] = ()  # the places of partition columns that are strings
 
     @classmethod
     def create(cls, request: SinkRequest) -> FileSink:
@@ -94,7 +102,12 @@ class FileSink(Sink):
                 anything but Spark's files, and so would our own code.
         """
         self._partition_by = partition_columns(self._partition_by, schema, conf)
-        if engine.writes or (self.format == "parquet" and not self._partition_by):
+        self._texts = [
+            number
+            for number, field in enumerate(schema.fields)
+            if field.name in self._partition_by and isinstance(field.data_type, StringType)
+        ]
+        if self._engine_writes(schema, engine):
             return
         self._writer = FileWriter(
             format=self.format,
@@ -104,12 +117,25 @@ class FileSink(Sink):
             time_zone=conf.time_zone,
         )
         reason = self._writer.unsupported()
-        if reason is not None:
+        if reason is not None and engine.writes:
+            self._writer = None
+        elif reason is not None:
             raise RuntimeFailure(
                 NOT_EXACT,
                 f"The embedded engine does not write {self.format} files as Spark does: {reason}.",
                 hint="Run the query on Spark: --engine spark.",
             )
+
+    def _engine_writes(self, schema: StructType, engine: EngineFacts) -> bool:
+        """Whether the engine writes the files: Spark no columns that differ in case alone.
+
+        Its streams do, but not what writes a DataFrame. Two of one name no Parquet file has.
+        """
+        names = [field.name for field in schema.fields]
+        if engine.writes:
+            apart = len({name.lower() for name in names}) == len(names)
+            return apart or (self.format == "parquet" and len(set(names)) < len(names))
+        return self.format == "parquet" and not self._partition_by
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
         self._discard()
@@ -130,10 +156,27 @@ class FileSink(Sink):
         if self._writer is not None:
             self._writer.write(staging, _typed(frame.toArrow(), self._writer.schema))
             return
-        writer = frame.write.format(self.format).mode("append").options(**self._options)
+        writer = (
+            self._in_folders(frame)
+            .write.format(self.format)
+            .mode("append")
+            .options(**self._options)
+        )
         if self._partition_by:
             writer = writer.partitionBy(*self._partition_by)
         writer.save(f"file://{staging}")
+
+    def _in_folders(self, frame: DataFrame) -> DataFrame:
+        """The rows with one text for each folder: Spark would make the same file twice there."""
+        from pyspark.sql import functions as F
+
+        if not self._texts:
+            return frame
+        columns = [F.col(str(number)) for number in range(len(frame.columns))]
+        for number in self._texts:
+            columns[number] = F.when(~columns[number].isin("", NO_VALUE), columns[number])
+        numbered = frame.toDF(*map(str, range(len(columns))))
+        return numbered.select(columns).toDF(*frame.columns)
 
     def publish(self) -> None:
         """Make the batch that was written visible.
@@ -239,6 +282,10 @@ def partition_columns(names: Sequence[str], schema: StructType, conf: Conf) -> t
             validColumnNames=columns,
         )
     found = [known[spelled(name)] for name in names]
+    given = [spelled(name) for name in names]
+    twice = next((name for n, name in enumerate(given) if name in given[:n]), None)
+    if twice is not None:
+        raise PlanningError.of("COLUMN_ALREADY_EXISTS", columnName=f"`{twice}`")
     for field in found:
         kind = field.data_type
         if not isinstance(kind, AtomicType) or isinstance(kind, NullType | CalendarIntervalType):

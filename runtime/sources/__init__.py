@@ -13,7 +13,7 @@ from ...planner.model import registered
 from ...planner.model.errors import DescriptionError
 from ...planner.model.registered import registered_class, registered_names
 from ...planner.model.schemas.types import StructType
-from ..options import Options
+from ..options import Options, unusable_format
 from .base import Source, SourceRequest
 from .delta import DeltaSource
 from .files import FORMATS, FileSource
@@ -42,7 +42,15 @@ __all__ = [
     "Source",
     "SourceRequest",
     "make_source",
+    "no_such_source",
 ]
+
+
+def no_such_source(format: str) -> DescriptionError:
+    """The error for a format that no stream reads."""
+    hint = f"Use one of {', '.join((*SOURCES, *registered_names(registered.SOURCES)))}."
+    known = format.lower() in ("console", "noop")
+    return unusable_format(format, "reading", known=known, hint=hint)
 
 
 def make_source(
@@ -62,12 +70,7 @@ def make_source(
     name = format.lower()
     kind = SOURCES.get(name) or registered_class(registered.SOURCES, name)
     if kind is None:
-        names = ", ".join((*SOURCES, *registered_names(registered.SOURCES)))
-        raise DescriptionError(
-            "STATEPLAN_UNKNOWN_SOURCE",
-            f"There is no source format '{format}'.",
-            hint=f"Use one of {names}.",
-        )
+        raise no_such_source(format)
     found = Options(options, f"the source '{name}'")
     request = SourceRequest(format=name, path=path, schema=schema, options=found)
     if is_data_source(kind):

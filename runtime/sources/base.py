@@ -53,11 +53,8 @@ class SourceRequest:
         """The path; raises DescriptionError where it is missing."""
         path = self.path or self.options.get("path")
         if path is None:
-            raise DescriptionError(
-                "STATEPLAN_SOURCE_PATH_MISSING",
-                f"A source of format '{self.format}' needs a path.",
-                hint="Add 'path:' with the directory of its files.",
-            )
+            hint = f"Give the source of format '{self.format}' the path of a directory."
+            raise DescriptionError.of("_LEGACY_ERROR_TEMP_2047", hint=hint)
         return path
 
     @property

@@ -30,6 +30,7 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.streaming.statefulOperator.checkCorrectness.enabled": "true",
     "spark.sql.streaming.statefulOperator.allowMultiple": "true",
     "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled": "true",
+    "spark.sql.sources.default": "parquet",
     "spark.sql.autoBroadcastJoinThreshold": "10MB",
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.orderByOrdinal": "true",
