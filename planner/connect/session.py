@@ -97,10 +97,6 @@ class PlannerSession:
     def retains_group_columns(self) -> bool:
         return self.settings.get("spark.sql.retainGroupColumns", "true").lower() == "true"
 
-    def fold(self, name: str) -> str:
-        """A column's name as it is compared."""
-        return name if self.conf.case_sensitive else name.lower()
-
     @property
     def catalog(self) -> Catalog:
         """What SQL text and `spark.table` may name."""

@@ -224,12 +224,9 @@ def partition_columns(names: Sequence[str], schema: StructType, conf: Conf) -> t
     Raises:
         PlanningError: Spark does not divide rows by them.
     """
-
-    def spelled(name: str) -> str:
-        return name if conf.case_sensitive else name.lower()
-
-    known = {spelled(field.name): field for field in reversed(schema.fields)}
-    missing = next((name for name in names if spelled(name) not in known), None)
+    fold = conf.fold
+    known = {fold(field.name): field for field in reversed(schema.fields)}
+    missing = next((name for name in names if fold(name) not in known), None)
     if missing is not None:
         columns = ", ".join(field.name for field in schema.fields)
         raise PlanningError.of(
@@ -238,7 +235,7 @@ def partition_columns(names: Sequence[str], schema: StructType, conf: Conf) -> t
             columnName=missing,
             validColumnNames=columns,
         )
-    found = [known[spelled(name)] for name in names]
+    found = [known[fold(name)] for name in names]
     for field in found:
         kind = field.data_type
         if not isinstance(kind, AtomicType) or isinstance(kind, NullType | CalendarIntervalType):

@@ -199,7 +199,7 @@ class Resolution:
             return table_schema(
                 dataset,
                 [self._written(flow) for flow in flows],
-                case_sensitive=self.session.conf.case_sensitive,
+                self.session.conf.fold,
             )
         except StateplanError as error:
             raise _Refused(error) from None
@@ -213,9 +213,7 @@ class Resolution:
         if flow.auto_cdc.deletes is not None:
             self._type(frame, flow.auto_cdc.deletes)
         sequence = self._type(frame, flow.auto_cdc.sequence_by)
-        return flow.auto_cdc.target_schema(
-            schema, sequence, case_sensitive=self.session.conf.case_sensitive
-        )
+        return flow.auto_cdc.target_schema(schema, sequence, self.session.conf)
 
     def _type(self, frame: Planned, expression: Expression) -> DataType:
         """The type of an expression over a flow's columns."""
