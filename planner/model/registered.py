@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from .errors import DescriptionError
 from .schemas.ddl import parse_schema
 from .schemas.schema_json import type_from_json
 from .schemas.types import StructType
@@ -12,6 +14,10 @@ from .schemas.types import StructType
 SOURCES, SINKS = "stateplan.sources", "stateplan.sinks"
 """The groups of the entry points: a format's name, and the class behind it."""
 
+_UNKNOWN = {
+    SOURCES: ("STATEPLAN_UNKNOWN_SOURCE", "source format"),
+    SINKS: ("STATEPLAN_UNKNOWN_SINK", "sink"),
+}
 _ADDED: dict[tuple[str, str], Any] = {}
 
 
@@ -25,10 +31,22 @@ def registered_class(group: str, name: str) -> Any:
     return _ADDED.get((group, name.lower())) or _of_entry_point(group, name.lower())
 
 
-def registered_names(group: str) -> tuple[str, ...]:
-    """The names that were added, in order."""
-    added = {name for of, name in _ADDED if of == group}
-    return tuple(sorted(added | {found.name for found in entry_points(group=group)}))
+def known_class(group: str, name: str, own: Mapping[str, type]) -> Any:
+    """The class behind a name, in any case: one of `own`, else one that was added.
+
+    Raises:
+        DescriptionError: there is none.
+    """
+    kind = own.get(name.lower()) or registered_class(group, name)
+    if kind is None:
+        condition, what = _UNKNOWN[group]
+        added = {name for of, name in _ADDED if of == group}
+        added.update(found.name for found in entry_points(group=group))
+        names = ", ".join((*own, *sorted(added)))
+        raise DescriptionError(
+            condition, f"There is no {what} '{name}'.", hint=f"Use one of {names}."
+        )
+    return kind
 
 
 @lru_cache(maxsize=256)

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...planner.model import registered
-from ...planner.model.errors import DescriptionError
-from ...planner.model.registered import registered_class, registered_names
+from ...planner.model.registered import known_class
 from ..options import Options
 from ..sources.python import is_data_source
 from .base import OutputMode, Sink, SinkRequest
@@ -81,14 +80,7 @@ def make_sink(
         DescriptionError: there is no such sink, an option is unusable, or its path is missing.
     """
     chosen = format.lower()
-    kind = SINKS.get(chosen) or registered_class(registered.SINKS, chosen)
-    if kind is None:
-        names = ", ".join((*SINKS, *registered_names(registered.SINKS)))
-        raise DescriptionError(
-            "STATEPLAN_UNKNOWN_SINK",
-            f"There is no sink '{format}'.",
-            hint=f"Use one of {names}.",
-        )
+    kind = known_class(registered.SINKS, format, SINKS)
     request = SinkRequest(
         format=chosen,
         path=path,

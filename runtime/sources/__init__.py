@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...planner.model import registered
-from ...planner.model.errors import DescriptionError
-from ...planner.model.registered import registered_class, registered_names
+from ...planner.model.registered import known_class
 from ...planner.model.schemas.types import StructType
 from ..options import Options
 from .base import Source, SourceRequest
@@ -60,14 +59,7 @@ def make_source(
         RuntimeFailure: the path does not exist, a server does not answer.
     """
     name = format.lower()
-    kind = SOURCES.get(name) or registered_class(registered.SOURCES, name)
-    if kind is None:
-        names = ", ".join((*SOURCES, *registered_names(registered.SOURCES)))
-        raise DescriptionError(
-            "STATEPLAN_UNKNOWN_SOURCE",
-            f"There is no source format '{format}'.",
-            hint=f"Use one of {names}.",
-        )
+    kind = known_class(registered.SOURCES, format, SOURCES)
     found = Options(options, f"the source '{name}'")
     request = SourceRequest(format=name, path=path, schema=schema, options=found)
     if is_data_source(kind):
