@@ -48,9 +48,22 @@ class EvalPythonExec(UnaryExec):
         return self.child.output + self.results
 
 
+class InPythonExec(GivesAttributes, SparkPlan):
+    """Base of those whose function gets `pandas` frames, or Arrow's batches: the name says which.
+
+    `MapInPythonExec` is `MapInPandas` or `MapInArrow` in plans.
+    """
+
+    arrow: bool
+
+    @property
+    def node_name(self) -> str:
+        return super().node_name.removesuffix("Python") + ("Arrow" if self.arrow else "Pandas")
+
+
 @dataclass(frozen=True, kw_only=True)
-class MapInPythonExec(GivesAttributes, UnaryExec):
-    """`MapInPandas` and `MapInArrow`: a function over the batches of each partition."""
+class MapInPythonExec(InPythonExec, UnaryExec):
+    """A function over the batches of each partition."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("function",)
     keeps_partitioning = True
@@ -61,14 +74,10 @@ class MapInPythonExec(GivesAttributes, UnaryExec):
     arrow: bool = False
     barrier: bool = False
 
-    @property
-    def node_name(self) -> str:
-        return "MapInArrow" if self.arrow else "MapInPandas"
-
 
 @dataclass(frozen=True, kw_only=True)
-class FlatMapGroupsInPythonExec(GivesAttributes, UnaryExec):
-    """`FlatMapGroupsInPandas` and `FlatMapGroupsInArrow`: a function over each group's rows."""
+class FlatMapGroupsInPythonExec(InPythonExec, UnaryExec):
+    """A function over each group's rows."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("keys", "function")
     keeps_partitioning = True
@@ -78,10 +87,6 @@ class FlatMapGroupsInPythonExec(GivesAttributes, UnaryExec):
     function: PythonUDF
     attributes: Attributes
     arrow: bool = False
-
-    @property
-    def node_name(self) -> str:
-        return "FlatMapGroupsInArrow" if self.arrow else "FlatMapGroupsInPandas"
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
@@ -130,8 +135,8 @@ class AggregateInPythonExec(UnaryExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlatMapCoGroupsInPythonExec(GivesAttributes, SparkPlan):
-    """`FlatMapCoGroupsInPandas` and `...InArrow`: a function over a key's rows of both sides."""
+class FlatMapCoGroupsInPythonExec(InPythonExec):
+    """A function over a key's rows of both sides."""
 
     child_fields = ("left", "right")
     expression_fields: ClassVar[tuple[str, ...]] = ("left_keys", "right_keys", "function")
@@ -144,10 +149,6 @@ class FlatMapCoGroupsInPythonExec(GivesAttributes, SparkPlan):
     function: PythonUDF
     attributes: Attributes
     arrow: bool = False
-
-    @property
-    def node_name(self) -> str:
-        return "FlatMapCoGroupsInArrow" if self.arrow else "FlatMapCoGroupsInPandas"
 
     @cached_property
     def output_partitioning(self) -> Partitioning:

@@ -1,6 +1,6 @@
 """What the kernels of a runtime plan do, in the planner's terms: typed, without Arrow.
 
-`runtime/kernels/of_plan.py` makes the kernels that run of them.
+`runtime/engines/kernels.py` makes the kernels that run of them.
 """
 
 from __future__ import annotations
