@@ -31,7 +31,6 @@ from ..model.text.literal_text import time_zone_scope
 from ..model.text.quoting import in_quotes, to_sql_id
 from ..model.tree import replace
 from ..pipelines.model import Pipeline
-from .analyze import schema_of
 from .failures import missing_schema, unsupported
 from .guesses import UNKNOWN_TABLE, Guesses
 from .places import Message, origin_of, placed
@@ -181,7 +180,7 @@ class PlannerSession:
                 view = self.views[name]
                 self.views[name] = replace(view, plan=self.replanned(relation).analyzed)
             elif not is_view and isinstance(table := self.tables.get(name), Source):
-                schema = schema_of(self.replanned(relation).analyzed)
+                schema = self.replanned(relation).analyzed.schema
                 self.tables[name] = replace(table, schema=schema)
         if self.pipeline is not None:
             self.pipeline.plan_again()

@@ -13,7 +13,6 @@ from pyspark.sql.connect import proto
 
 from ..model.errors import AnalysisError
 from ..model.schemas.ddl import parse_schema
-from .analyze import schema_of
 from .console import Call
 from .failures import table_not_found, unsupported
 from .places import Message
@@ -175,7 +174,7 @@ def _create_table(session: PlannerSession, found: re.Match[str]) -> None:
         relation = proto.Relation(read=proto.Read(data_source=source))
     if query or (location and not columns):
         frame = session.planned(relation)
-        session.add_table(name, schema_of(frame.analyzed), format_, query=relation)
+        session.add_table(name, frame.analyzed.schema, format_, query=relation)
     elif columns:
         session.add_table(name, parse_schema(columns), format_)
     elif not session.scripted:  # else it is described in the catalog, or guessed, where it is read

@@ -21,7 +21,6 @@ from ..model.frozen import dataclass
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import LocalRelation, StreamingRelation
 from ..model.schemas.open_schemas import is_placeholder
-from .analyze import schema_of
 from .console import Call
 from .places import Message
 
@@ -228,4 +227,4 @@ def _add(
     if session.knows(name) or (location and session.known_path(location)):
         return
     full = name if location else session.full_name(name)
-    session.add_table(full, schema_of(frame.analyzed), format_, location, query)
+    session.add_table(full, frame.analyzed.schema, format_, location, query)

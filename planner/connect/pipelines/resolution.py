@@ -27,7 +27,6 @@ from ...model.text.logical_text import subplans
 from ...pipelines import refusals
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, Read, is_target
 from ...pipelines.schemas import table_schema
-from ..analyze import schema_of
 from ..console import Console
 from ..guesses import UNKNOWN_TABLE
 from ..places import placed
@@ -207,7 +206,7 @@ class Resolution:
     def _written(self, flow: Flow) -> StructType:
         """The columns that a flow gives its target."""
         frame = self._frames[flow]
-        schema = schema_of(frame.analyzed)
+        schema = frame.analyzed.schema
         if flow.auto_cdc is None:
             return schema
         if flow.auto_cdc.deletes is not None:

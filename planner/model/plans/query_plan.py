@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 from ..expressions.core import AttributeReference, Expression, Origin
 from ..frozen import dataclass
 from ..lazy import cached_property
+from ..schemas.types import StructField, StructType
 from ..tree import TreeNode, includes, rebuilt
 
 
@@ -53,6 +54,11 @@ class QueryPlan(TreeNode):
     def output(self) -> tuple[AttributeReference, ...]:
         """The columns that the node gives, in order."""
         raise NotImplementedError(type(self).__name__)
+
+    @property
+    def schema(self) -> StructType:
+        """The columns' names, types and nullability."""
+        return StructType(tuple(StructField(a.name, a.data_type, a.nullable) for a in self.output))
 
     @cached_property
     def output_ids(self) -> frozenset[int]:
