@@ -27,14 +27,12 @@ class SparkPlan(QueryPlan):
     """
 
     in_brackets: ClassVar[bool] = False  # `Name(arguments)` in plans, not `Name arguments`
-    shown: ClassVar[tuple[str, ...]] = ()  # the fields and properties that are its arguments
 
     codegen_stage: int | None = None
     place: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
     def node_name(self) -> str:
-        """The operator's name in plans."""
         return type(self).__name__.removesuffix("Exec")
 
     @property

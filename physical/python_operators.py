@@ -15,6 +15,7 @@ from ..planner.model.expressions.core import (
 )
 from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
+from ..planner.model.plans.python_operators import InPandasOrArrow
 from ..planner.model.plans.query_plan import GivesAttributes
 from .distribution import Distribution, Partitioning, clustered
 from .plan import SparkPlan, UnaryExec
@@ -48,21 +49,8 @@ class EvalPythonExec(UnaryExec):
         return self.child.output + self.results
 
 
-class InPythonExec(GivesAttributes, SparkPlan):
-    """Base of those whose function gets `pandas` frames, or Arrow's batches: the name says which.
-
-    `MapInPythonExec` is `MapInPandas` or `MapInArrow` in plans.
-    """
-
-    arrow: bool
-
-    @property
-    def node_name(self) -> str:
-        return super().node_name.removesuffix("Python") + ("Arrow" if self.arrow else "Pandas")
-
-
 @dataclass(frozen=True, kw_only=True)
-class MapInPythonExec(InPythonExec, UnaryExec):
+class MapInPythonExec(InPandasOrArrow, UnaryExec):
     """A function over the batches of each partition."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("function",)
@@ -76,7 +64,7 @@ class MapInPythonExec(InPythonExec, UnaryExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlatMapGroupsInPythonExec(InPythonExec, UnaryExec):
+class FlatMapGroupsInPythonExec(InPandasOrArrow, UnaryExec):
     """A function over each group's rows."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("keys", "function")
@@ -135,7 +123,7 @@ class AggregateInPythonExec(UnaryExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlatMapCoGroupsInPythonExec(InPythonExec):
+class FlatMapCoGroupsInPythonExec(InPandasOrArrow, SparkPlan):
     """A function over a key's rows of both sides."""
 
     child_fields = ("left", "right")

@@ -24,6 +24,7 @@ class Project(UnaryNode):
     """
 
     expression_fields = ("project_list",)
+    shown = ("project_list",)
 
     project_list: tuple[Expression, ...]
     hidden: tuple[AttributeReference, ...] = field(default=(), compare=False, repr=False)
@@ -38,6 +39,7 @@ class Filter(UnaryNode):
     """WHERE; HAVING too, once analyzed."""
 
     expression_fields = ("condition",)
+    shown = ("condition",)
 
     condition: Expression
 
@@ -47,6 +49,7 @@ class UnresolvedHaving(UnresolvedNode, UnaryNode):
     """HAVING as written, over the aggregate it belongs to."""
 
     expression_fields = ("condition",)
+    shown = ("condition",)
 
     condition: Expression
 
@@ -59,6 +62,7 @@ class UnresolvedQualify(UnresolvedNode, UnaryNode):
     """
 
     expression_fields = ("condition",)
+    shown = ("condition",)
 
     condition: Expression
     listed: bool = False
@@ -100,6 +104,7 @@ class Window(UnaryNode):
     """Functions with OVER of one partitioning and order beside the child's columns."""
 
     expression_fields = ("windows", "partition_by", "order_by")
+    shown = ("windows", "partition_by", "order_by")
 
     windows: tuple[Expression, ...]
     partition_by: tuple[Expression, ...] = ()
@@ -115,6 +120,7 @@ class WindowGroupLimit(UnaryNode):
     """Of each partition only the rows that a rank function can give `limit` or less."""
 
     expression_fields = ("partition_by", "order_by", "rank")
+    shown = ("partition_by", "order_by", "rank", "limit")
 
     rank: Expression
     limit: int
@@ -170,9 +176,14 @@ class Deduplicate(UnaryNode):
     """dropDuplicates over the keys."""
 
     expression_fields = ("keys",)
+    shown = ("keys",)
 
     keys: tuple[Expression, ...]
     within_watermark: bool = False
+
+    @property
+    def node_name(self) -> str:
+        return "DeduplicateWithinWatermark" if self.within_watermark else "Deduplicate"
 
     @cached_property
     def references(self) -> frozenset[int]:
@@ -198,6 +209,7 @@ class GlobalLimit(UnaryNode):
     """At most so many rows over all partitions."""
 
     expression_fields = ("limit",)
+    shown = ("limit",)
 
     limit: Expression
 
@@ -207,6 +219,7 @@ class LocalLimit(UnaryNode):
     """At most so many rows of each partition."""
 
     expression_fields = ("limit",)
+    shown = ("limit",)
 
     limit: Expression
 
@@ -216,6 +229,7 @@ class Offset(UnaryNode):
     """OFFSET: skips rows; streams refuse it."""
 
     expression_fields = ("offset",)
+    shown = ("offset",)
 
     offset: Expression
 
@@ -289,6 +303,7 @@ class Union(LogicalPlan):
     """UNION ALL; with `by_name`, columns are matched by name."""
 
     child_fields = ("inputs",)
+    shown = ("by_name", "allow_missing")
 
     inputs: tuple[LogicalPlan, ...]
     by_name: bool = False
@@ -353,6 +368,7 @@ class CollectMetrics(UnaryNode):
     """`observe`: aggregates over the rows that pass, under a name."""
 
     expression_fields = ("metrics",)
+    shown = ("name", "metrics")
 
     name: str
     metrics: tuple[Expression, ...]

@@ -11,6 +11,8 @@ from .query_plan import UnaryNode
 class Repartition(UnaryNode):
     """So many partitions: of all rows anew (`shuffle`), or of whole partitions put together."""
 
+    shown = ("num_partitions", "shuffle")
+
     num_partitions: int
     shuffle: bool
 
@@ -23,6 +25,7 @@ class RepartitionByExpression(UnaryNode):
     """
 
     expression_fields = ("by",)
+    shown = ("by", "num_partitions")
 
     by: tuple[Expression, ...]
     num_partitions: int | None = None
@@ -33,6 +36,7 @@ class RebalancePartitions(UnaryNode):
     """Partitions of about the same size, by the hash of expressions if there are any."""
 
     expression_fields = ("by",)
+    shown = ("by", "num_partitions")
 
     by: tuple[Expression, ...] = ()
     num_partitions: int | None = None

@@ -47,8 +47,14 @@ class QueryPlan(TreeNode):
     """A plan node, logical or physical: children, expressions, output columns."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ()
+    shown: ClassVar[tuple[str, ...]] = ()  # the fields and properties that plans show of it
     # What of a node's own expressions is known, and stays so where only its input is another.
     kept: ClassVar[tuple[str, ...]] = ("expressions", "own_expression_classes")
+
+    @property
+    def node_name(self) -> str:
+        """The operator's name in plans."""
+        return type(self).__name__
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:
