@@ -5,7 +5,15 @@ from __future__ import annotations
 import uuid
 from dataclasses import field
 
-from ..expressions.core import AttributeReference, Expression, Metadata, SortOrder, to_attribute
+from ..expressions.core import (
+    AttributeReference,
+    Expression,
+    Metadata,
+    Origin,
+    SortOrder,
+    to_attribute,
+)
+from ..expressions.intervals import in_micros, interval_text
 from ..expressions.unresolved import UnresolvedAttribute
 from ..frozen import dataclass
 from ..lazy import cached_property
@@ -94,11 +102,6 @@ def _from_state(columns: tuple[AttributeReference, ...]) -> tuple[AttributeRefer
     return tuple(a.with_nullability(True) for a in columns)
 
 
-def watermark_node_id(number: int) -> str:
-    """The id of a query's watermark operator of that number: a UUID as in Spark, but stable."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"stateplan: watermark {number}"))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Window(UnaryNode):
     """Functions with OVER of one partitioning and order beside the child's columns."""
@@ -146,11 +149,34 @@ class EventTimeWatermark(UnaryNode):
     delay_text: str
     node_id: str
 
+    @classmethod
+    def of(
+        cls,
+        child: LogicalPlan,
+        event_time: Expression,
+        delay: tuple[int, int, int],
+        number: int,
+        *,
+        delay_text: str | None = None,
+        origin: Origin | None = None,
+    ) -> EventTimeWatermark:
+        """A query's watermark of that number, which makes its id: a UUID as in Spark, but stable.
+
+        The delay is shown as Spark shows intervals, unless there is another text for it.
+        """
+        return cls(
+            child=child,
+            event_time=event_time,
+            delay=delay,
+            delay_text=interval_text(*delay) if delay_text is None else delay_text,
+            node_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"stateplan: watermark {number}")),
+            origin=origin,
+        )
+
     @property
     def delay_ms(self) -> int:
         """The delay in milliseconds, a month counted as 31 days."""
-        months, days, micros = self.delay
-        return (months * 31 + days) * 86_400_000 + micros // 1000
+        return in_micros(self.delay) // 1000
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -222,6 +248,12 @@ class LocalLimit(UnaryNode):
     shown = ("limit",)
 
     limit: Expression
+
+
+def limited(plan: LogicalPlan, limit: Expression, origin: Origin | None = None) -> GlobalLimit:
+    """LIMIT: each partition's first rows, then so many of these."""
+    local = LocalLimit(child=plan, limit=limit, origin=origin)
+    return GlobalLimit(child=local, limit=limit, origin=origin)
 
 
 @dataclass(frozen=True, kw_only=True)
