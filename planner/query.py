@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from ..physical.state import OutputMode
 from .collecting import without_collections
 from .described_sources import catalog_source
 from .description import Description, SinkDescription, SourceDescription
@@ -16,6 +15,7 @@ from .model.catalog import Source
 from .model.errors import DescriptionError
 from .model.expressions.core import Alias, AttributeReference, Expression, LambdaVariable
 from .model.ids import fresh_id, id_scope
+from .model.output_modes import OUTPUT_MODES
 from .model.plans.query_plan import LogicalPlan
 from .model.schemas.ddl import timestamp_type
 from .model.settings.conf import Conf
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ..runtime.sinks import Sink
     from .advice import Advice
     from .incremental_execution import IncrementalExecution
-
-OUTPUT_MODES = ("append", "update", "complete")
 
 
 class Query:
@@ -72,7 +70,7 @@ class Query:
             )
         self._query = query
         self.sources = dict(sources)
-        self.output_mode = cast(OutputMode, output_mode)
+        self.output_mode = output_mode
         self.conf = conf or Conf()
         self.description = description or Description(sql="", sources=self.sources)
         self.folder = folder or Path()

@@ -19,13 +19,13 @@ from ..model.expressions.core import (
 )
 from ..model.expressions.python_functions import EvalKind, PythonUDF, ScalaUDF
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..model.output_modes import OutputMode
 from ..model.plans.logical import EventTimeWatermark, Project
 from ..model.plans.python_operators import (
     FlatMapCoGroupsInPython,
     FlatMapGroupsInPandasWithState,
     FlatMapGroupsInPython,
     MapInPython,
-    StateOutputMode,
     TransformWithStateInPySpark,
     UpdateEventTimeColumn,
 )
@@ -222,7 +222,7 @@ def _with_event_time(
     )
 
 
-def _output_mode(text: str) -> StateOutputMode:
+def _output_mode(text: str) -> OutputMode:
     match text.lower():
         case "append" | "update" | "complete" as mode:
             return mode

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from ...physical.state import OutputMode
 from ...rules.analysis import analyze, inline_ctes
 from ...rules.analysis.context import Context
 from ...rules.analysis.expressions.expressions import Resolver
@@ -21,6 +20,7 @@ from ..model.expressions.core import Alias, AttributeReference, Expression, Orig
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..model.frozen import dataclass
 from ..model.ids import id_scope
+from ..model.output_modes import OutputMode
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import WithCTE
 from ..model.schemas.ddl import timestamp_type

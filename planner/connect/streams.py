@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ...physical.state import OutputMode
 from ..explaining import explain
 from ..incremental_execution import IncrementalExecution
 from ..model.catalog import TempView
 from ..model.errors import AnalysisError
 from ..model.formats import FILE_FORMATS
 from ..model.frozen import dataclass
+from ..model.output_modes import OUTPUT_MODES, OutputMode
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import LocalRelation, StreamingRelation
 from ..model.schemas.open_schemas import is_placeholder
@@ -26,8 +26,6 @@ from .places import Message
 
 if TYPE_CHECKING:
     from .session import Planned, PlannerSession
-
-_MODES = ("append", "update", "complete")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +86,13 @@ def output_mode_of(text: str) -> OutputMode:
         AnalysisError: there is none of that name.
     """
     mode = text.lower() or "append"
-    if mode not in _MODES:
+    if mode not in OUTPUT_MODES:
         raise AnalysisError.of(
             "STREAMING_OUTPUT_MODE.INVALID",
-            hint=f"Use one of {', '.join(_MODES)}.",
+            hint=f"Use one of {', '.join(OUTPUT_MODES)}.",
             outputMode=text,
         )
-    return cast(OutputMode, mode)
+    return mode
 
 
 def _sink(message: Message) -> str:

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any, TypeVar
 
 from ...physical.plan import SparkPlan
-from ...physical.state import OutputMode
 from ..model.errors import PlanningError
 from ..model.expressions.core import (
     AttributeReference,
@@ -20,6 +19,7 @@ from ..model.expressions.core import (
 )
 from ..model.expressions.core import Expression as Expr
 from ..model.frozen import dataclass
+from ..model.output_modes import OutputMode
 from ..model.plans.logical import GlobalLimit, LocalLimit, Project, Sort
 from ..model.plans.query_plan import LogicalPlan
 from ..model.settings.conf import Conf

@@ -15,6 +15,7 @@ from ...planner.model.text.trees import tree_lines
 from .carried import Carried
 from .nodes import (
     Aggregate,
+    Apart,
     AsIs,
     CallPython,
     Exchange,
@@ -112,6 +113,11 @@ def arguments(node: RuntimeNode) -> str:
 def _(node: ReadSource | ReadTable) -> str:
     given = f", given {_list(node.given)}" if node.given else ""
     return f"{node.name} {_list(node.output)}{given}"
+
+
+@arguments.register
+def _(node: Apart) -> str:
+    return ""
 
 
 @arguments.register

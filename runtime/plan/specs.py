@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...physical.aggregate import BaseAggregateExec
-from ...physical.state import NO_WATERMARK, OutputMode
+from ...physical.state import NO_WATERMARK
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions.core import AggregateExpression, AttributeReference, Expression
 from ...planner.model.expressions.python_functions import PythonUDF
 from ...planner.model.frozen import dataclass
+from ...planner.model.output_modes import OutputMode
 from ...planner.model.plans.join_types import JoinType
 from ...planner.model.registry import AggregateForms
 from ...planner.model.schemas.types import StructType

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...planner.model import registered
+from ...planner.model.output_modes import OutputMode
 from ...planner.model.registered import known_class
 from ..options import Options
 from ..sources.python import is_data_source
-from .base import OutputMode, Sink, SinkRequest
+from .base import Sink, SinkRequest
 from .delta import DeltaSink
 from .files import FORMATS, FileSink
 from .foreach import ForeachSink, PickledWriter

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ...planner.model.errors import PlanningError, RuntimeFailure
+from ...planner.model.output_modes import OutputMode
 from ...planner.model.schemas.types import AtomicType, CalendarIntervalType, NullType, StructType
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import arrow_type, without_hidden
@@ -20,7 +21,7 @@ from ..kernels.errors import NOT_EXACT
 from ..kernels.writers.files import FileWriter
 from ..output_log import SINK_LOG, output_log
 from ..plan.facts import EngineFacts
-from .base import OutputMode, Sink, SinkRequest, refuse_output_mode
+from .base import Sink, SinkRequest, refuse_output_mode
 from .publication import STAGING, clean_up, publish
 
 if TYPE_CHECKING:

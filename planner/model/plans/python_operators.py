@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from ..expressions.core import AttributeReference, Expression, Metadata
 from ..expressions.python_functions import PythonUDF
 from ..frozen import dataclass
+from ..output_modes import OutputMode
 from ..schemas.types import StructField, StructType
 from ..tree import replace
 from .query_plan import GivesAttributes, LogicalPlan, UnaryNode
-
-StateOutputMode = Literal["append", "update", "complete"]
 
 
 def field_text(field: StructField) -> str:
@@ -47,7 +46,7 @@ class InPandasOrArrow(GivesAttributes):
 class PythonStateOperator(PythonOperator):
     """Base of those whose function keeps state; its output mode must go with the query's."""
 
-    output_mode: StateOutputMode
+    output_mode: OutputMode
 
     @property
     def mode_text(self) -> str:
@@ -70,7 +69,7 @@ class FlatMapGroupsInPandasWithState(PythonStateOperator, UnaryNode):
 
     grouping: tuple[Expression, ...]
     state_type: StructType
-    output_mode: StateOutputMode
+    output_mode: OutputMode
     timeout: str
 
 
@@ -104,7 +103,7 @@ class TransformWithStateInPySpark(PythonStateOperator):
     key_count: int
     initial_key_count: int
     initial_type: StructType
-    output_mode: StateOutputMode
+    output_mode: OutputMode
     time_mode: str
     rows: str
 
