@@ -17,7 +17,6 @@ from ..model.expressions.core import (
     SortOrder,
     to_attribute,
 )
-from ..model.expressions.core import Expression as Expr
 from ..model.frozen import dataclass
 from ..model.output_modes import OutputMode
 from ..model.plans.logical import GlobalLimit, LocalLimit, Project, Sort
@@ -135,7 +134,7 @@ def match_limit(logical: LogicalPlan) -> tuple[int, LogicalPlan] | None:
 
 def match_top(
     logical: LogicalPlan,
-) -> tuple[int, tuple[SortOrder, ...], tuple[Expr, ...], LogicalPlan] | None:
+) -> tuple[int, tuple[SortOrder, ...], tuple[Expression, ...], LogicalPlan] | None:
     """`ORDER BY ... LIMIT n`, perhaps a projection between: n, order, columns, input."""
     match match_limit(logical):
         case (number, Sort(order=order, is_global=True, child=child)):

@@ -28,12 +28,11 @@ from ....planner.model.plans.logical import (
     Project,
     Sort,
     Union,
-    Window,
-    WindowGroupLimit,
     limited,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import LocalRelation, OneRowRelation
+from ....planner.model.plans.windows import Window, WindowGroupLimit
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import top_down, with_sides
