@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import AnalysisError
 from ..expressions.core import Expression
 from ..frozen import dataclass
 from .query_plan import UnaryNode
@@ -50,6 +51,18 @@ class Sample(UnaryNode):
     upper: float
     with_replacement: bool = False
     seed: int | None = None
+
+
+def positive(number: int, hint: str) -> int:
+    """A number of partitions that a query asks for.
+
+    Raises:
+        AnalysisError: it is not positive; `hint` says what to write.
+    """
+    if number < 1:
+        message = f"requirement failed: Number of partitions ({number}) must be positive."
+        raise AnalysisError(None, message, hint=hint)
+    return number
 
 
 PARTITION_HINTS = frozenset(("COALESCE", "REPARTITION", "REPARTITION_BY_RANGE", "REBALANCE"))
