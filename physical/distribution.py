@@ -48,12 +48,13 @@ def _keys(order: SortOrder) -> tuple[Expression, ...]:
 
 
 class Distribution:
-    """Base of what an operator may require of its child."""
+    """Base of what an operator may require of its child.
 
-    @property
-    def required_num_partitions(self) -> int | None:
-        """The exact number of partitions that is required, if one is."""
-        return None
+    Attributes:
+        required_num_partitions: the exact number of partitions that is required, if one is.
+    """
+
+    required_num_partitions: int | None = None
 
     def create_partitioning(self, num_partitions: int) -> Partitioning:
         """The partitioning that an exchange gives to satisfy the requirement."""
@@ -69,9 +70,7 @@ class UnspecifiedDistribution(Distribution):
 class AllTuples(Distribution):
     """All rows in a single partition."""
 
-    @property
-    def required_num_partitions(self) -> int | None:
-        return 1
+    required_num_partitions = 1
 
     def create_partitioning(self, num_partitions: int) -> Partitioning:
         return SinglePartition()
@@ -82,11 +81,7 @@ class ClusteredDistribution(Distribution):
     """Rows with equal keys together, in so many partitions if a number is given."""
 
     keys: tuple[Expression, ...]
-    num_partitions: int | None = None
-
-    @property
-    def required_num_partitions(self) -> int | None:
-        return self.num_partitions
+    required_num_partitions: int | None = None
 
     def create_partitioning(self, num_partitions: int) -> Partitioning:
         return HashPartitioning(num_partitions, self.keys)
@@ -97,11 +92,7 @@ class StatefulOpClusteredDistribution(Distribution):
     """Rows with equal keys in the partition that their hash says, of exactly so many."""
 
     keys: tuple[Expression, ...]
-    num_partitions: int
-
-    @property
-    def required_num_partitions(self) -> int | None:
-        return self.num_partitions
+    required_num_partitions: int
 
     def create_partitioning(self, num_partitions: int) -> Partitioning:
         return HashPartitioning(num_partitions, self.keys)

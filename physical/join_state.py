@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..planner.model.expressions.core import AttributeReference, Call, Cast, Expression, Literal
+from ..planner.model.expressions.intervals import DAY_MICROS
 from ..planner.model.expressions.predicates import split_conjuncts
 from ..planner.model.expressions.windows import PreciseTimestampConversion
 from ..planner.model.frozen import dataclass
@@ -149,7 +150,7 @@ def _micros(literal: Literal) -> float:
         case DayTimeIntervalType(), int(micros):
             return float(micros)
         case CalendarIntervalType(), (int(months), int(days), int(micros)) if months <= 0:
-            return float(micros + days * 86_400_000_000)
+            return float(micros + days * DAY_MICROS)
         case NumericType(), int() | float() as seconds:
             return float(seconds) * 1_000_000.0
         case _:

@@ -9,10 +9,11 @@ from typing import ClassVar
 from ..planner.model.expressions.core import AttributeReference, Origin, SortOrder
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
+from ..planner.model.output_modes import OutputMode
 from ..planner.model.plans.query_plan import QueryPlan
 from ..planner.model.schemas.types import StructField, StructType, as_nullable
 from .distribution import Distribution, Partitioning, UnknownPartitioning, UnspecifiedDistribution
-from .state import OutputMode, StatefulOperatorStateInfo, StateStoreSchema
+from .state import StatefulOperatorStateInfo, StateStoreSchema
 from .text import arguments, counted, shown_text
 
 
@@ -27,14 +28,12 @@ class SparkPlan(QueryPlan):
     """
 
     in_brackets: ClassVar[bool] = False  # `Name(arguments)` in plans, not `Name arguments`
-    shown: ClassVar[tuple[str, ...]] = ()  # the fields and properties that are its arguments
 
     codegen_stage: int | None = None
     place: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
     def node_name(self) -> str:
-        """The operator's name in plans."""
         return type(self).__name__.removesuffix("Exec")
 
     @property

@@ -15,6 +15,7 @@ from ..planner.model.expressions.core import (
 )
 from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
+from ..planner.model.plans.python_operators import InPandasOrArrow
 from ..planner.model.plans.query_plan import GivesAttributes
 from .distribution import Distribution, Partitioning, clustered
 from .plan import SparkPlan, UnaryExec
@@ -49,8 +50,8 @@ class EvalPythonExec(UnaryExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MapInPythonExec(GivesAttributes, UnaryExec):
-    """`MapInPandas` and `MapInArrow`: a function over the batches of each partition."""
+class MapInPythonExec(InPandasOrArrow, UnaryExec):
+    """A function over the batches of each partition."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("function",)
     keeps_partitioning = True
@@ -61,14 +62,10 @@ class MapInPythonExec(GivesAttributes, UnaryExec):
     arrow: bool = False
     barrier: bool = False
 
-    @property
-    def node_name(self) -> str:
-        return "MapInArrow" if self.arrow else "MapInPandas"
-
 
 @dataclass(frozen=True, kw_only=True)
-class FlatMapGroupsInPythonExec(GivesAttributes, UnaryExec):
-    """`FlatMapGroupsInPandas` and `FlatMapGroupsInArrow`: a function over each group's rows."""
+class FlatMapGroupsInPythonExec(InPandasOrArrow, UnaryExec):
+    """A function over each group's rows."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ("keys", "function")
     keeps_partitioning = True
@@ -78,10 +75,6 @@ class FlatMapGroupsInPythonExec(GivesAttributes, UnaryExec):
     function: PythonUDF
     attributes: Attributes
     arrow: bool = False
-
-    @property
-    def node_name(self) -> str:
-        return "FlatMapGroupsInArrow" if self.arrow else "FlatMapGroupsInPandas"
 
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
@@ -130,8 +123,8 @@ class AggregateInPythonExec(UnaryExec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FlatMapCoGroupsInPythonExec(GivesAttributes, SparkPlan):
-    """`FlatMapCoGroupsInPandas` and `...InArrow`: a function over a key's rows of both sides."""
+class FlatMapCoGroupsInPythonExec(InPandasOrArrow, SparkPlan):
+    """A function over a key's rows of both sides."""
 
     child_fields = ("left", "right")
     expression_fields: ClassVar[tuple[str, ...]] = ("left_keys", "right_keys", "function")
@@ -144,10 +137,6 @@ class FlatMapCoGroupsInPythonExec(GivesAttributes, SparkPlan):
     function: PythonUDF
     attributes: Attributes
     arrow: bool = False
-
-    @property
-    def node_name(self) -> str:
-        return "FlatMapCoGroupsInArrow" if self.arrow else "FlatMapCoGroupsInPandas"
 
     @cached_property
     def output_partitioning(self) -> Partitioning:

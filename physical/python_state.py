@@ -8,12 +8,13 @@ from ..planner.model.expressions.core import AttributeReference, SortOrder, asce
 from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
+from ..planner.model.output_modes import OutputMode
 from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.schemas.types import BINARY, INT, LONG, StructField, StructType
 from .distribution import Distribution, UnspecifiedDistribution, stateful_distribution
 from .plan import WATERMARKS, SparkPlan, StateStoreWriter, UnaryExec, state_columns
 from .python_operators import Attributes
-from .state import NO_WATERMARK, OutputMode
+from .state import NO_WATERMARK
 
 
 @dataclass(frozen=True, kw_only=True)

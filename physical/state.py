@@ -13,8 +13,6 @@ from typing import Literal
 from ..planner.model.frozen import dataclass
 from ..planner.model.schemas.types import LONG, NULL, StructField, StructType
 
-OutputMode = Literal["append", "update", "complete"]
-
 UNKNOWN_CHECKPOINT = "<unknown>"
 NO_WATERMARK = -(2**63)  # Long.MinValue: before a query starts
 

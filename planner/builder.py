@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from .description import SourceDescription
 from .model.errors import DescriptionError
 from .model.expressions.core import Expression, SortOrder, lit, without_alias
-from .model.expressions.intervals import interval_text, parse_interval
+from .model.expressions.intervals import parse_interval
 from .model.expressions.unresolved import UnresolvedAttribute, select_entry
 from .model.frozen import dataclass
 from .model.plans.join_types import JOIN_TYPES, join_type_of
@@ -28,14 +28,12 @@ from .model.plans.logical import (
     Distinct,
     EventTimeWatermark,
     Filter,
-    GlobalLimit,
     Join,
-    LocalLimit,
     Project,
     Sort,
     Union,
     UnresolvedHaving,
-    watermark_node_id,
+    limited,
 )
 from .model.plans.query_plan import LogicalPlan
 from .model.plans.relations import SubqueryAlias, UnresolvedRelation
@@ -90,15 +88,7 @@ class QueryBuilder:
         if min(amount) < 0:
             raise DescriptionError.of("STATEPLAN_NEGATIVE_DELAY", delay=delay)
         marks = sum(1 for _ in self.plan.collect(EventTimeWatermark))
-        return self._over(
-            EventTimeWatermark(
-                child=self.plan,
-                event_time=column(event_time),
-                delay=amount,
-                delay_text=interval_text(*amount),
-                node_id=watermark_node_id(marks),
-            )
-        )
+        return self._over(EventTimeWatermark.of(self.plan, column(event_time), amount, marks))
 
     def select(self, *columns: Column) -> QueryBuilder:
         """The columns, computed row by row; an aggregate among them makes a global aggregation."""
@@ -145,9 +135,7 @@ class QueryBuilder:
 
     def limit(self, rows: int) -> QueryBuilder:
         """At most so many rows."""
-        count = lit(rows)
-        local = LocalLimit(child=self.plan, limit=count)
-        return self._over(GlobalLimit(child=local, limit=count))
+        return self._over(limited(self.plan, lit(rows)))
 
     def union(self, other: QueryBuilder) -> QueryBuilder:
         """UNION ALL with another query."""

@@ -6,15 +6,15 @@ import difflib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, BeforeValidator, ByteSize, ConfigDict, Field, ValidationError
 
 from .model.errors import DescriptionError
+from .model.output_modes import OutputMode
 from .model.settings.conf import option_text
 
-OutputMode = Literal["append", "update", "complete"]
 Row = dict[str, Any]
 
 

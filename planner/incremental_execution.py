@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from ..physical.plan import SparkPlan, StateStoreWriter
-from ..physical.state import UNKNOWN_CHECKPOINT, OutputMode, StatefulOperatorStateInfo
+from ..physical.state import UNKNOWN_CHECKPOINT, StatefulOperatorStateInfo
 from ..rules.analysis import analyze, inline_ctes
 from ..rules.optimization import optimize
 from ..rules.preparation import prepare
@@ -20,6 +20,7 @@ from .model.catalog import Catalog
 from .model.errors import PlanningError
 from .model.ids import id_scope
 from .model.memo import memo_scope
+from .model.output_modes import OutputMode
 from .model.plans.query_plan import LogicalPlan
 from .model.plans.relations import highest_id
 from .model.settings.conf import Conf

@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from ..physical.state import OutputMode
 from .collecting import without_collections
 from .described_sources import catalog_source
 from .description import Description, SinkDescription, SourceDescription
@@ -16,9 +15,9 @@ from .model.catalog import Source
 from .model.errors import DescriptionError
 from .model.expressions.core import Alias, AttributeReference, Expression, LambdaVariable
 from .model.ids import fresh_id, id_scope
+from .model.output_modes import OUTPUT_MODES
 from .model.plans.query_plan import LogicalPlan
-from .model.schemas.ddl import parse_schema, timestamp_type
-from .model.schemas.types import StructType
+from .model.schemas.ddl import timestamp_type
 from .model.settings.conf import Conf
 from .model.settings.conf_checks import check_settings
 from .model.text.literal_text import time_zone_scope
@@ -31,14 +30,8 @@ if TYPE_CHECKING:
     from ..runtime.progress import Listener
     from ..runtime.query import StreamingQuery
     from ..runtime.sinks import Sink
-    from ..runtime.sources import Source as RuntimeSource
-    from ..runtime.sources.tables import Table
     from .advice import Advice
     from .incremental_execution import IncrementalExecution
-
-    Given = RuntimeSource | Table
-
-OUTPUT_MODES = ("append", "update", "complete")
 
 
 class Query:
@@ -77,7 +70,7 @@ class Query:
             )
         self._query = query
         self.sources = dict(sources)
-        self.output_mode = cast(OutputMode, output_mode)
+        self.output_mode = output_mode
         self.conf = conf or Conf()
         self.description = description or Description(sql="", sources=self.sources)
         self.folder = folder or Path()
@@ -128,7 +121,7 @@ class Query:
         """The sources as the planner knows them."""
         with timestamp_type(self.conf["spark.sql.timestampType"]):
             return {
-                name: catalog_source(name, source, self._path(source.path), either=self._are_tables)
+                name: catalog_source(name, source, self.path(source.path), either=self._are_tables)
                 for name, source in self.sources.items()
             }
 
@@ -222,7 +215,7 @@ class Query:
         from .advice_rules import Facts
 
         streams = {n: s for n, s in self.sources.items() if not s.static}
-        sizes = stream_sizes({n: self._path(s.path) for n, s in streams.items()})
+        sizes = stream_sizes({n: self.path(s.path) for n, s in streams.items()})
         return advice_on(Facts(self.execution.executed_plan, self.conf, sizes))
 
     # ----------------------------------------------------------------------------------- running
@@ -273,7 +266,7 @@ class Query:
             StateplanError: the query cannot start.
         """
         from ..runtime.engines.opening import open_session
-        from ..runtime.given import check_names, sink_of, source_of
+        from ..runtime.given import check_names, inputs_of, sink_of, source_of
         from ..runtime.sinks import ForeachSink
         from ..runtime.streaming import StartRequest, start
         from ..runtime.triggers import DEFAULT, parse_trigger
@@ -282,7 +275,7 @@ class Query:
             raise DescriptionError.of("STATEPLAN_BAD_SINK")
         written = self.description.trigger if trigger is None else trigger
         chosen = DEFAULT if written is None else parse_trigger(written)
-        place = checkpoint if checkpoint is not None else self._path(self.description.checkpoint)
+        place = checkpoint if checkpoint is not None else self.path(self.description.checkpoint)
         called = name or self.description.name or self.description.id
         check_names(sources or {}, self.catalog)
         given = {
@@ -290,15 +283,16 @@ class Query:
             for name, one in (sources or {}).items()
         }
         session, _ = open_session(engine, "run", spark=spark)
+        streams, tables = inputs_of(self.sources, given, self.path)
         described = self.description.sink or SinkDescription(format="console")
         if foreach is not None:
             sink = ForeachSink(foreach)
         taken = next((one for one in (sink, foreach_batch) if one is not None), described)
         request = StartRequest(
             execution=self.execution,
-            sources=self._runtime_sources(given),
-            tables=self._tables(given),
-            sink=sink_of(taken, self._path, session, called),
+            sources=streams,
+            tables=tables,
+            sink=sink_of(taken, self.path, session, called),
             trigger=chosen,
             checkpoint=place,
             name=called,
@@ -308,47 +302,11 @@ class Query:
         )
         return start(session, request, background=background)
 
-    def _path(self, path: str | None) -> str | None:
+    def path(self, path: str | None) -> str | None:
         """A path of the description, made relative to its file."""
         if path is None or "://" in path or path.startswith("file:"):
             return path
         return str(self.folder / path)
-
-    def _runtime_sources(self, given: Mapping[str, Given]) -> dict[str, RuntimeSource]:
-        """The streams: those given, the others as described."""
-        from ..runtime.sources import make_source
-        from ..runtime.sources.tables import Table
-
-        described = {
-            name: make_source(
-                source.format,
-                path=self._path(source.path),
-                schema=None if source.schema_ is None else parse_schema(source.schema_),
-                options=source.options,
-            )
-            for name, source in self.sources.items()
-            if not source.static and name not in given
-        }
-        return described | {n: one for n, one in given.items() if not isinstance(one, Table)}
-
-    def _tables(self, given: Mapping[str, Given]) -> dict[str, Table]:
-        """The static sources: those given, the others as described."""
-        from ..runtime.sources.tables import Table
-
-        static = (name for name, source in self.sources.items() if source.static)
-        described = {name: self.table(name) for name in static if name not in given}
-        return described | {n: one for n, one in given.items() if isinstance(one, Table)}
-
-    def table(self, name: str) -> Table:
-        """A static source, as the runtime reads it."""
-        from ..runtime.sources.tables import FilesTable, RowsTable
-
-        source = self.sources[name]
-        schema = StructType(()) if source.schema_ is None else parse_schema(source.schema_)
-        if source.rows is not None:
-            return RowsTable(source.rows, schema)
-        path = self._path(source.path) or ""
-        return FilesTable(path, source.format, schema, source.options)
 
 
 def renumbered(plan: LogicalPlan) -> LogicalPlan:

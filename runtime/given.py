@@ -18,7 +18,7 @@ from .rows import read_rows
 from .sinks import SINKS, ForeachBatchSink, PythonSink, Sink, make_sink
 from .sources import MemorySource, PythonSource, Source, make_source
 from .sources.python import data_source, is_data_source
-from .sources.tables import Table, ValuesTable
+from .sources.tables import FilesTable, RowsTable, Table, ValuesTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -135,6 +135,46 @@ def source_of(name: str, given: object, known: Known, zone: str) -> Source | Tab
     memory = MemorySource(known.schema)
     memory.add(rows)
     return memory
+
+
+def inputs_of(
+    described: Mapping[str, SourceDescription],
+    given: Mapping[str, Source | Table],
+    path: Callable[[str | None], str | None],
+) -> tuple[dict[str, Source], dict[str, Table]]:
+    """The streams and the tables at rest of a query, by name: those given, the others as described.
+
+    Args:
+        described: all that the query was planned with.
+        given: what takes the place of some of them.
+        path: makes the path of a description relative to its file.
+
+    Raises:
+        StateplanError: a source cannot be made as it is described.
+    """
+    streams = {name: one for name, one in given.items() if isinstance(one, Source)}
+    tables = {name: one for name, one in given.items() if isinstance(one, Table)}
+    for name, source in described.items():
+        if name in given:
+            continue
+        if source.static:
+            tables[name] = described_table(source, path)
+        else:
+            streams[name] = make_source(
+                source.format,
+                path=path(source.path),
+                schema=None if source.schema_ is None else parse_schema(source.schema_),
+                options=source.options,
+            )
+    return streams, tables
+
+
+def described_table(source: SourceDescription, path: Callable[[str | None], str | None]) -> Table:
+    """A table at rest as it is described; `path` as in `inputs_of`."""
+    schema = StructType(()) if source.schema_ is None else parse_schema(source.schema_)
+    if source.rows is not None:
+        return RowsTable(source.rows, schema)
+    return FilesTable(path(source.path) or "", source.format, schema, source.options)
 
 
 def _instance(given: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Literal
 
 from ..planner.model.errors import DescriptionError
 from ..planner.model.settings.conf import option_text
@@ -20,24 +19,6 @@ _UNITS = {
     "h": 3_600_000,
     "d": 86_400_000,
 }
-
-
-def unusable_format(
-    format: str, operator: Literal["reading", "writing"], *, known: bool, hint: str
-) -> DescriptionError:
-    """The error for a format that no stream reads or writes.
-
-    Args:
-        format: its name.
-        operator: what a stream would do.
-        known: whether it is a format of something else.
-        hint: what to do.
-    """
-    if known:
-        return DescriptionError.of(
-            "_LEGACY_ERROR_TEMP_2049", className=format, operator=operator, hint=hint
-        )
-    return DescriptionError.of("DATA_SOURCE_NOT_FOUND", provider=format, hint=hint)
 
 
 class Options(Mapping[str, str]):

@@ -17,7 +17,6 @@ from ..planner.model.errors import RuntimeFailure
 from ..planner.model.plans.logical import EventTimeWatermark
 from ..planner.model.plans.query_plan import LogicalPlan
 from ..planner.model.plans.relations import StreamingRelation
-from ..planner.model.schemas.types import StructField, StructType
 from .batch_progress import RunIdentity
 from .batch_time import with_batch_time
 from .checkpoint import Checkpoint
@@ -237,7 +236,7 @@ def _on_engine(
     readers = _readers(engine, request.tables, sources)
     check(with_batch_time(plan, 0), engine, conf, readers)  # each batch has a time of its own
     analyzed = request.execution.checked
-    request.sink.check(_output(analyzed), engine.facts, conf)
+    request.sink.check(analyzed.schema, engine.facts, conf)
     request.sink.attach(opened.id, position.batch_id, request.execution.output_mode)
     return MicroBatchExecution(
         engine=engine,
@@ -267,10 +266,6 @@ def _readers(
     found |= {name: source.reader for name, source in sources.items()}
     readers = {name: reader for name, reader in found.items() if reader is not None}
     return {name: replace(r, here=engine.reads_here(r)) for name, r in readers.items()}
-
-
-def _output(plan: LogicalPlan) -> StructType:
-    return StructType(tuple(StructField(a.name, a.data_type, a.nullable) for a in plan.output))
 
 
 def _source(name: str, sources: Mapping[str, Source]) -> Source:

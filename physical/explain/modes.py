@@ -154,7 +154,7 @@ def explain(execution: Explainable, mode: str = "simple") -> str:
             with estimates of its sizes, and the physical one; `codegen` how many stages have
             generated code, and the plan instead of the code; `json` is the plan as JSON
             (plan_json.py), `stateful` what each stateful operator keeps, and for how long;
-            `mermaid` and `dot` draw the plan (graph.py).
+            `mermaid` and `dot` draw the plan (tree.py).
 
     Raises:
         StateplanError: what planning the query raises.

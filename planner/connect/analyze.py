@@ -9,9 +9,7 @@ from pyspark.sql.connect import proto
 
 from ..explaining import explain
 from ..model.catalog import Source
-from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import LocalRelation, Relation
-from ..model.schemas.types import StructField, StructType
 from ..model.text.logical_text import tree_text
 from ..model.text.schema_text import tree_string
 from .failures import not_started, unsupported
@@ -37,12 +35,12 @@ def analyze(session: PlannerSession, request: Message) -> Message:
     match kind:
         case "schema":
             frame = _frame(session, asked.plan)
-            answer.schema.schema.CopyFrom(to_proto(schema_of(frame.analyzed)))
+            answer.schema.schema.CopyFrom(to_proto(frame.analyzed.schema))
         case "explain":
             answer.explain.explain_string = explained(session, asked)
         case "tree_string":
             level = asked.level if asked.HasField("level") else None
-            shown = tree_string(schema_of(_frame(session, asked.plan).analyzed), level)
+            shown = tree_string(_frame(session, asked.plan).analyzed.schema, level)
             answer.tree_string.tree_string = shown
         case "is_local":
             plan = _frame(session, asked.plan).analyzed
@@ -81,11 +79,6 @@ def analyze(session: PlannerSession, request: Message) -> Message:
 
 def _frame(session: PlannerSession, plan: Message) -> Planned:
     return session.planned(plan.root)
-
-
-def schema_of(plan: LogicalPlan) -> StructType:
-    """The columns that a plan gives."""
-    return StructType(tuple(StructField(a.name, a.data_type, a.nullable) for a in plan.output))
 
 
 def explained(session: PlannerSession, asked: Message) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..model.errors import AnalysisError
 from ..model.text.quoting import to_sql_id
-from .analyze import schema_of
 from .console import Call
 from .places import Message
 from .streams import is_stream
@@ -41,7 +40,7 @@ def _written(call: Call, rows: Message, table: str, format_: str, method: str) -
         raise AnalysisError.of(condition, methodName=to_sql_id(method))
     name = session.full_name(table)
     if table and name not in session.tables:
-        session.add_table(name, schema_of(frame.analyzed), format_, query=rows)
+        session.add_table(name, frame.analyzed.schema, format_, query=rows)
     if session.settings.get(SHOW_WRITES) == "true":
         execution = session.execution(frame, supported=False)
         sink = f"table {table}" if table else format_

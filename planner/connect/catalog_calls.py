@@ -11,7 +11,6 @@ from pyspark.sql.connect import proto
 
 from ..model import registry
 from ..model.errors import AnalysisError
-from .analyze import schema_of
 from .empty_rows import rows_of
 from .failures import table_not_found, unsupported
 from .places import Message
@@ -90,7 +89,7 @@ def _list_columns(session: PlannerSession, asked: Message) -> Rows:
     if not session.knows(name):
         raise _unknown(name)
     read = proto.Read(named_table=proto.Read.NamedTable(unparsed_identifier=name))
-    schema = schema_of(session.planned(proto.Relation(read=read)).analyzed)
+    schema = session.planned(proto.Relation(read=read)).analyzed.schema
     return [
         (f.name, None, f.data_type.simple, f.nullable, False, False, False) for f in schema.fields
     ]

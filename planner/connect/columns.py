@@ -48,7 +48,7 @@ def with_columns(reader: RelationReader, message: Message, origin: Origin | None
     child = reader.child(message.input)
     new = {a.name[0]: reader.expressions.read(a.expr) for a in message.aliases}
     given = {a.name[0]: a.metadata for a in message.aliases if a.HasField("metadata")}
-    fold = reader.session.fold
+    fold = reader.session.conf.fold
     _refuse_duplicates([alias.name[0] for alias in message.aliases], reader)
     by_name = {fold(name): (name, value) for name, value in new.items()}
     entries: list[Expression] = []
@@ -70,7 +70,7 @@ def with_columns_renamed(
 ) -> LogicalPlan:
     """`withColumnRenamed`: names that there are not change nothing."""
     child = reader.child(message.input)
-    fold = reader.session.fold
+    fold = reader.session.conf.fold
     renames = [(r.col_name, r.new_col_name) for r in message.renames]
     renames = renames or list(message.rename_columns_map.items())
     entries: list[AttributeReference | Alias] = list(child.output)
@@ -87,7 +87,7 @@ def with_columns_renamed(
 def drop(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
     """`drop`: by names, or by columns; those that there are not are left out."""
     child = reader.child(message.input)
-    fold = reader.session.fold
+    fold = reader.session.conf.fold
     names = {fold(name) for name in message.column_names}
     ids: set[int] = set()
     for item in message.columns:
@@ -274,7 +274,7 @@ def _filled(column: AttributeReference, value: Literal) -> Expression:
 
 
 def _refuse_duplicates(names: list[str], reader: RelationReader) -> None:
-    fold = reader.session.fold
+    fold = reader.session.conf.fold
     seen: set[str] = set()
     for name in names:
         if fold(name) in seen:

@@ -18,7 +18,6 @@ from ..model.plans.relations import OneRowRelation
 from ..model.registry import find
 from ..model.schemas.types import STRING
 from ..model.text.text import plan_text
-from .analyze import schema_of
 from .places import Message
 from .types import to_proto
 
@@ -32,7 +31,7 @@ def empty_rows(plan: LogicalPlan) -> list[Message]:
     """
     while isinstance(plan, GlobalLimit | LocalLimit):  # of `first()`
         plan = plan.child
-    schema = to_proto(schema_of(plan))
+    schema = to_proto(plan.schema)
     given = cast(StructType, proto_schema_to_pyspark_data_type(schema))
     columns = to_arrow_schema(given, timezone=_ANY_ZONE)
     columns = pa.schema([field.with_nullable(True) for field in columns])

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..model.errors import AnalysisError
 from ..model.expressions.core import Origin, SortOrder
 from ..model.plans.logical import CollectMetrics, Sort
-from ..model.plans.partitions import Repartition, RepartitionByExpression, Sample
+from ..model.plans.partitions import Repartition, RepartitionByExpression, Sample, positive
 from ..model.plans.query_plan import LogicalPlan
 from ..model.schemas.types import is_orderable
 from .places import Message
 
 if TYPE_CHECKING:
     from .relations import RelationReader
+
+_HINT = "Give a number of partitions that is one or more."
 
 
 def repartition(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
@@ -23,7 +24,7 @@ def repartition(reader: RelationReader, message: Message, origin: Origin | None)
         AnalysisError: the number is not positive.
     """
     child = reader.child(message.input)
-    count = _positive(message.num_partitions)
+    count = positive(message.num_partitions, _HINT)
     # As in the protocol: without a word it does not shuffle.
     return Repartition(child=child, num_partitions=count, shuffle=message.shuffle, origin=origin)
 
@@ -32,7 +33,7 @@ def repartition_by(reader: RelationReader, message: Message, origin: Origin | No
     """`repartition(columns)` and `repartitionByRange`, with or without a number."""
     child = reader.child(message.input)
     by = reader.expressions.read_all(message.partition_exprs)
-    count = _positive(message.num_partitions) if message.HasField("num_partitions") else None
+    count = positive(message.num_partitions, _HINT) if message.HasField("num_partitions") else None
     return RepartitionByExpression(child=child, by=by, num_partitions=count, origin=origin)
 
 
@@ -62,14 +63,4 @@ def collect_metrics(reader: RelationReader, message: Message, origin: Origin | N
         name=message.name,
         metrics=reader.expressions.named_all(message.metrics),
         origin=origin,
-    )
-
-
-def _positive(count: int) -> int:
-    if count > 0:
-        return count
-    raise AnalysisError(
-        None,
-        f"requirement failed: Number of partitions ({count}) must be positive.",
-        hint="Give a number of partitions that is one or more.",
     )

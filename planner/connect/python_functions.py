@@ -19,13 +19,13 @@ from ..model.expressions.core import (
 )
 from ..model.expressions.python_functions import EvalKind, PythonUDF, ScalaUDF
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
+from ..model.output_modes import OutputMode
 from ..model.plans.logical import EventTimeWatermark, Project
 from ..model.plans.python_operators import (
     FlatMapCoGroupsInPython,
     FlatMapGroupsInPandasWithState,
     FlatMapGroupsInPython,
     MapInPython,
-    StateOutputMode,
     TransformWithStateInPySpark,
     UpdateEventTimeColumn,
 )
@@ -34,7 +34,6 @@ from ..model.plans.relations import LocalRelation
 from ..model.schemas.types import BYTE, DOUBLE, INT, STRING, ArrayType, StructField, StructType
 from ..model.text.text import plan_text
 from ..model.tree import replace
-from .analyze import schema_of
 from .failures import unsupported
 from .places import Message
 from .types import attributes_of, from_proto, read_schema
@@ -186,7 +185,7 @@ def _transform_with_state(
         given = reader.child(message.initial_input)
         initial_keys = reader.expressions.read_all(message.initial_grouping_expressions)
         initial, initial_count = _grouped(reader, given, map(_named, initial_keys))
-        initial_type = schema_of(given)
+        initial_type = given.schema
     output = from_proto(info.output_schema)
     assert isinstance(output, StructType)
     number = message.func.python_udf.eval_type
@@ -223,7 +222,7 @@ def _with_event_time(
     )
 
 
-def _output_mode(text: str) -> StateOutputMode:
+def _output_mode(text: str) -> OutputMode:
     match text.lower():
         case "append" | "update" | "complete" as mode:
             return mode

@@ -14,7 +14,7 @@ from pyspark.sql.connect import proto
 from ...rules.common.fresh_ids import keep_apart
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Alias, AttributeReference, Expression, Literal, Origin, lit
-from ..model.expressions.intervals import interval_text, parse_interval
+from ..model.expressions.intervals import in_micros, parse_interval
 from ..model.expressions.subqueries import LateralJoin, LateralSubquery
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction, UnresolvedStar
 from ..model.plans.hints import STATE_NAME, UnresolvedHint
@@ -23,14 +23,12 @@ from ..model.plans.logical import (
     Deduplicate,
     EventTimeWatermark,
     Filter,
-    GlobalLimit,
     Join,
-    LocalLimit,
     Offset,
     Project,
     Sort,
     Union,
-    watermark_node_id,
+    limited,
 )
 from ..model.plans.partitions import PARTITION_HINTS
 from ..model.plans.query_plan import LogicalPlan
@@ -132,10 +130,7 @@ class RelationReader:
         return Sort(child=child, order=order, is_global=is_global, origin=origin)
 
     def limit(self, message: Message, origin: Origin | None) -> LogicalPlan:
-        child = self.child(message.input)
-        count = lit(message.limit)
-        local = LocalLimit(child=child, limit=count, origin=origin)
-        return GlobalLimit(child=local, limit=count, origin=origin)
+        return limited(self.child(message.input), lit(message.limit), origin)
 
     def offset(self, message: Message, origin: Origin | None) -> LogicalPlan:
         child = self.child(message.input)
@@ -154,18 +149,18 @@ class RelationReader:
         child = self.child(message.input)
         text = message.delay_threshold
         amount = parse_interval(text)
-        if _days(amount) < 0:
+        if in_micros(amount) < 0:
             raise negative_delay(text)
         if not child.is_streaming:
             return child  # Spark drops the watermark of a table at once
         event_time = UnresolvedAttribute(parts=name_parts(message.event_time), origin=origin)
         self._require_column(event_time, child)
-        return EventTimeWatermark(
-            child=child,
-            event_time=event_time,
-            delay=amount,
-            delay_text=text if is_placeholder(text) else interval_text(*amount),
-            node_id=watermark_node_id(next(self.session.watermarks)),
+        return EventTimeWatermark.of(
+            child,
+            event_time,
+            amount,
+            next(self.session.watermarks),
+            delay_text=text if is_placeholder(text) else None,
             origin=origin,
         )
 
@@ -276,12 +271,6 @@ class _Later(RelationReader):
 
     def child(self, message: Message) -> LogicalPlan:  # type: ignore[override]
         return self.subquery(message)
-
-
-def _days(amount: tuple[int, int, int]) -> int:
-    """Microseconds, a month as 31 days."""
-    months, days, micros = amount
-    return (months * 31 + days) * 86_400_000_000 + micros
 
 
 def _join_type(message: Message) -> JoinType:

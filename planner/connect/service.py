@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from pyspark.sql.connect import proto
@@ -23,6 +24,18 @@ from .pipelines.commands import refuse_analysis
 from .places import Message
 from .session import PlannerSession
 from .settings import config_response, configure
+
+
+def signed(answers: Iterable[Message], request: Message, server_session: str) -> Iterator[Message]:
+    """The answers of an execution and that it is complete, with the ids that a client looks for."""
+    operation = request.operation_id or str(uuid.uuid4())
+    complete = proto.ExecutePlanResponse.ResultComplete()
+    for answer in chain(answers, [proto.ExecutePlanResponse(result_complete=complete)]):
+        answer.session_id = request.session_id
+        answer.server_side_session_id = server_session
+        answer.operation_id = operation
+        answer.response_id = str(uuid.uuid4())
+        yield answer
 
 
 @dataclass
@@ -84,24 +97,11 @@ class PlannerService(SparkConnectServiceServicer):
             session = self.session(request.session_id)
             with open_schemas(session.open) if self.scripted else nullcontext():
                 answers = execute(session, request, self.console)
-        operation = request.operation_id or str(uuid.uuid4())
-        done = proto.ExecutePlanResponse.ResultComplete()
-        for answer in (*answers, proto.ExecutePlanResponse(result_complete=done)):
-            answer.session_id = request.session_id
-            answer.server_side_session_id = self.server_session
-            answer.operation_id = operation
-            answer.response_id = str(uuid.uuid4())
-            yield answer
+        yield from signed(answers, request, self.server_session)
 
     def ReattachExecute(self, request: Message, context: Any) -> Iterator[Message]:
         """An execution that was cut off: all answers are sent at once, so none is left."""
-        yield proto.ExecutePlanResponse(
-            session_id=request.session_id,
-            server_side_session_id=self.server_session,
-            operation_id=request.operation_id,
-            response_id=str(uuid.uuid4()),
-            result_complete=proto.ExecutePlanResponse.ResultComplete(),
-        )
+        yield from signed((), request, self.server_session)
 
     def ReleaseExecute(self, request: Message, context: Any) -> Message:
         """The client has all answers of an execution: none is kept."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from ...physical.state import OutputMode
 from ...rules.analysis import analyze, inline_ctes
 from ...rules.analysis.context import Context
 from ...rules.analysis.expressions.expressions import Resolver
@@ -21,6 +20,7 @@ from ..model.expressions.core import Alias, AttributeReference, Expression, Orig
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
 from ..model.frozen import dataclass
 from ..model.ids import id_scope
+from ..model.output_modes import OutputMode
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import WithCTE
 from ..model.schemas.ddl import timestamp_type
@@ -31,7 +31,6 @@ from ..model.text.literal_text import time_zone_scope
 from ..model.text.quoting import in_quotes, to_sql_id
 from ..model.tree import replace
 from ..pipelines.model import Pipeline
-from .analyze import schema_of
 from .failures import missing_schema, unsupported
 from .guesses import UNKNOWN_TABLE, Guesses
 from .places import Message, origin_of, placed
@@ -96,10 +95,6 @@ class PlannerSession:
     @property
     def retains_group_columns(self) -> bool:
         return self.settings.get("spark.sql.retainGroupColumns", "true").lower() == "true"
-
-    def fold(self, name: str) -> str:
-        """A column's name as it is compared."""
-        return name if self.conf.case_sensitive else name.lower()
 
     @property
     def catalog(self) -> Catalog:
@@ -185,7 +180,7 @@ class PlannerSession:
                 view = self.views[name]
                 self.views[name] = replace(view, plan=self.replanned(relation).analyzed)
             elif not is_view and isinstance(table := self.tables.get(name), Source):
-                schema = schema_of(self.replanned(relation).analyzed)
+                schema = self.replanned(relation).analyzed.schema
                 self.tables[name] = replace(table, schema=schema)
         if self.pipeline is not None:
             self.pipeline.plan_again()

@@ -13,7 +13,7 @@ from pyspark.sql.connect import proto
 
 from ..model.errors import AnalysisError
 from ..model.schemas.ddl import parse_schema
-from .analyze import schema_of
+from ..sql.cursor import QUERY_WORDS
 from .console import Call
 from .failures import table_not_found, unsupported
 from .places import Message
@@ -73,7 +73,7 @@ def answer_schema(text: str) -> str | None:
 def command_name(text: str) -> str | None:
     """How Spark's messages call a statement that is no query; None of a query."""
     words = [word.upper() for word in re.findall(r"\w+", _bare(text)[:200])]
-    if not words or words[0] in _QUERY_WORDS:
+    if not words or words[0] in QUERY_WORDS:
         return None
     if words[0] == "CREATE":
         return "CreateViewCommand" if "VIEW" in words[:5] else "CreateTable"
@@ -124,7 +124,6 @@ _ANSWERS = tuple(
         (r"SET(?=\s*$|\s+[\w.]+\s*$)", "key STRING, value STRING"),
     )
 )
-_QUERY_WORDS = ("SELECT", "WITH", "FROM", "VALUES", "TABLE")
 _COMMAND_NAMES = {
     "INSERT": "InsertIntoStatement",
     "DROP": "DropTable",
@@ -175,7 +174,7 @@ def _create_table(session: PlannerSession, found: re.Match[str]) -> None:
         relation = proto.Relation(read=proto.Read(data_source=source))
     if query or (location and not columns):
         frame = session.planned(relation)
-        session.add_table(name, schema_of(frame.analyzed), format_, query=relation)
+        session.add_table(name, frame.analyzed.schema, format_, query=relation)
     elif columns:
         session.add_table(name, parse_schema(columns), format_)
     elif not session.scripted:  # else it is described in the catalog, or guessed, where it is read

@@ -7,28 +7,25 @@ from __future__ import annotations
 
 import json
 import uuid
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ...physical.state import OutputMode
 from ..explaining import explain
 from ..incremental_execution import IncrementalExecution
 from ..model.catalog import TempView
 from ..model.errors import AnalysisError
 from ..model.formats import FILE_FORMATS
 from ..model.frozen import dataclass
+from ..model.output_modes import OUTPUT_MODES, OutputMode
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import LocalRelation, StreamingRelation
 from ..model.schemas.open_schemas import is_placeholder
-from .analyze import schema_of
 from .console import Call
 from .places import Message
 
 if TYPE_CHECKING:
     from .session import Planned, PlannerSession
-
-_MODES = ("append", "update", "complete")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,13 +86,13 @@ def output_mode_of(text: str) -> OutputMode:
         AnalysisError: there is none of that name.
     """
     mode = text.lower() or "append"
-    if mode not in _MODES:
+    if mode not in OUTPUT_MODES:
         raise AnalysisError.of(
             "STREAMING_OUTPUT_MODE.INVALID",
-            hint=f"Use one of {', '.join(_MODES)}.",
+            hint=f"Use one of {', '.join(OUTPUT_MODES)}.",
             outputMode=text,
         )
-    return cast(OutputMode, mode)
+    return mode
 
 
 def _sink(message: Message) -> str:
@@ -228,4 +225,4 @@ def _add(
     if session.knows(name) or (location and session.known_path(location)):
         return
     full = name if location else session.full_name(name)
-    session.add_table(full, schema_of(frame.analyzed), format_, location, query)
+    session.add_table(full, frame.analyzed.schema, format_, location, query)

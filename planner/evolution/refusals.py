@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ..model.formats import FILE_FORMATS
 from ..model.schemas.types import StructType
 from .change import NEW_CHECKPOINT
 from .names import operators_by_name
@@ -18,7 +19,6 @@ from .report import Finding
 from .side import Side, SourcePlace
 from .stored import StoredCheckpoint, StoredOperator, StoredSource, reads, shape
 
-_FILES = ("json", "csv", "parquet", "orc", "text", "avro", "xml", "binaryfile")
 _EVOLUTION = "spark.sql.streaming.queryEvolution.enableSourceEvolution"
 _UNNAMED = "STREAMING_QUERY_EVOLUTION_ERROR.UNNAMED_STREAMING_SOURCES_WITH_ENFORCEMENT"
 _NAMED = "STREAMING_QUERY_EVOLUTION_ERROR.SOURCE_NAMING_NOT_SUPPORTED"
@@ -123,7 +123,7 @@ def _moved(
     now: Sequence[SourcePlace],
 ) -> str | None:
     """Where the log's files are, if they are not those of the source at its place."""
-    if source.format not in _FILES or line.end is None:
+    if source.format not in FILE_FORMATS or line.end is None:
         return None
     if old is not None:
         return None if old.identity == source.identity else old.identity

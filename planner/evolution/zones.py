@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..model.expressions.core import Call, Cast, Expression, Literal
+from ..model.expressions.intervals import DAY_MICROS
 from ..model.schemas.types import (
     ArrayType,
     CalendarIntervalType,
@@ -18,7 +19,6 @@ from ..model.schemas.types import (
 )
 
 _WALL_CLOCK = (StringType, DateType, TimestampNTZType)
-_DAY_MICROS = 86_400_000_000
 
 
 def cast_reads_clock(cast: Cast) -> bool:
@@ -47,7 +47,7 @@ def call_reads_clock(call: Call) -> bool:
 def _may_hold_days(interval: Expression) -> bool:
     match interval:
         case Literal(type_=DayTimeIntervalType(), value=int(micros)):
-            return abs(micros) >= _DAY_MICROS
+            return abs(micros) >= DAY_MICROS
         case Literal(type_=CalendarIntervalType(), value=(int(months), int(days), int())):
             return bool(months or days)
         case _:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from functools import lru_cache
 from typing import Any
 
+from .errors import DescriptionError
 from .schemas.ddl import parse_schema
 from .schemas.schema_json import type_from_json
 from .schemas.types import StructType
@@ -12,6 +14,7 @@ from .schemas.types import StructType
 SOURCES, SINKS = "stateplan.sources", "stateplan.sinks"
 """The groups of the entry points: a format's name, and the class behind it."""
 
+_OPERATORS = {SOURCES: "reading", SINKS: "writing"}
 _ADDED: dict[tuple[str, str], Any] = {}
 
 
@@ -25,10 +28,37 @@ def registered_class(group: str, name: str) -> Any:
     return _ADDED.get((group, name.lower())) or _of_entry_point(group, name.lower())
 
 
-def registered_names(group: str) -> tuple[str, ...]:
-    """The names that were added, in order."""
+def known_class(group: str, name: str, own: Mapping[str, type], *, others: Container[str]) -> Any:
+    """The class behind a name, in any case: one of `own`, else one that was added.
+
+    Args:
+        group: of what.
+        name: a format's.
+        own: classes by name.
+        others: formats that there are, but not for this.
+
+    Raises:
+        DescriptionError: there is none.
+    """
+    kind = own.get(name.lower()) or registered_class(group, name)
+    if kind is None:
+        raise no_such_class(group, name, own, others=others)
+    return kind
+
+
+def no_such_class(
+    group: str, name: str, own: Mapping[str, type], *, others: Container[str]
+) -> DescriptionError:
+    """The error for a format that no stream reads or writes; see `known_class`."""
     added = {name for of, name in _ADDED if of == group}
-    return tuple(sorted(added | {found.name for found in entry_points(group=group)}))
+    added.update(found.name for found in entry_points(group=group))
+    hint = f"Use one of {', '.join((*own, *sorted(added)))}."
+    if name.lower() in others:
+        operator = _OPERATORS[group]
+        return DescriptionError.of(
+            "_LEGACY_ERROR_TEMP_2049", className=name, operator=operator, hint=hint
+        )
+    return DescriptionError.of("DATA_SOURCE_NOT_FOUND", provider=name, hint=hint)
 
 
 @lru_cache(maxsize=256)

@@ -6,6 +6,7 @@ from html import escape
 
 from ..pipelines.model import DatasetKind, Pipeline
 from ..pipelines.printing import edges, graph_text, nodes
+from .shell import shortened
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 216, 44, 56, 18, 10
 _LETTERS = 28  # that fit in a box
@@ -73,10 +74,6 @@ def _box(name: str, kind: DatasetKind | None, at: tuple[int, int]) -> str:
     return (
         f'<g class="{style}"><title>{label}</title>'
         f'<rect class="box" x="{x}" y="{y}" width="{_WIDTH}" height="{_HEIGHT}" rx="7"/>'
-        f'<text x="{x + 12}" y="{y + 18}">{escape(_short(name))}</text>'
+        f'<text x="{x + 12}" y="{y + 18}">{escape(shortened(name, _LETTERS))}</text>'
         f'<text class="small" x="{x + 12}" y="{y + 35}">{escape(below)}</text></g>'
     )
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LETTERS else text[: _LETTERS - 1] + "…"

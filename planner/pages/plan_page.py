@@ -17,10 +17,10 @@ from ..advice import Advice, advice_on_execution
 from ..incremental_execution import IncrementalExecution
 from ..model.frozen import dataclass
 from ..model.text.text import pretty
-from .shell import facts_list, page
+from .shell import facts_list, page, shortened
 
 _WIDTH, _HEIGHT, _GAP_X, _GAP_Y, _MARGIN = 264, 44, 26, 24, 10
-_LETTERS = 35  # that fit in a box
+_LETTERS, _SMALL_LETTERS = 35, 37  # that fit in a box
 _WIDEST = 100  # columns in a list
 _HUES = (210, 30, 140, 280, 340, 60)  # of stages, in turn
 _Exchange = (ShuffleExchangeExec, BroadcastExchangeExec)
@@ -208,8 +208,9 @@ def _box(
         f'<rect class="box" x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="7"/>'
         f'<rect x="{x:g}" y="{y + 7:g}" width="4" height="{_HEIGHT - 14}"'
         f' fill="hsl({hue} 60% 50%)"/>'
-        f'<text x="{x + 12:g}" y="{y + 18:g}">{escape(_short(name))}</text>'
-        f'<text class="small" x="{x + 12:g}" y="{y + 35:g}">{escape(_short(brief, 2))}</text></a>'
+        f'<text x="{x + 12:g}" y="{y + 18:g}">{escape(shortened(name, _LETTERS))}</text>'
+        f'<text class="small" x="{x + 12:g}" y="{y + 35:g}">'
+        f"{escape(shortened(brief, _SMALL_LETTERS))}</text></a>"
     )
 
 
@@ -228,8 +229,3 @@ def _brief(node: SparkPlan) -> str:
             name = getattr(node, "name", "")
             columns = ", ".join(column.name for column in node.output)
             return f"{name}: {columns}" if isinstance(name, str) and name else columns
-
-
-def _short(text: str, more: int = 0) -> str:
-    limit = _LETTERS + more
-    return text if len(text) <= limit else text[: limit - 1] + "…"

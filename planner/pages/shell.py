@@ -50,6 +50,11 @@ def framed(document: str) -> str:
     return f'<iframe srcdoc="{escape(document)}" style="{style}" title="plan"></iframe>'
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of so many letters at most."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A table; on a narrow screen each cell has its head beside it, and empty ones are left out.
 

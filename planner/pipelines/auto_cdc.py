@@ -11,6 +11,7 @@ from ..model.expressions.core import Expression
 from ..model.expressions.unresolved import UnresolvedAttribute
 from ..model.frozen import dataclass
 from ..model.schemas.types import DataType, StructField, StructType
+from ..model.settings.conf import Conf
 from ..model.text.text import pretty
 from .refusals import columns_not_found, refusal, sensitivity
 
@@ -50,19 +51,18 @@ class AutoCdc:
         columns = tuple(UnresolvedAttribute(parts=(name,)) for name in names)
         return (*columns, self.sequence_by, *(() if self.deletes is None else (self.deletes,)))
 
-    def target_schema(
-        self, source: StructType, sequence: DataType, *, case_sensitive: bool
-    ) -> StructType:
+    def target_schema(self, source: StructType, sequence: DataType, conf: Conf) -> StructType:
         """The columns of the target table.
 
         Args:
             source: the columns of the changes.
             sequence: the type of `sequence_by`.
-            case_sensitive: names of columns differ by the case of their letters.
+            conf: says how names are compared.
 
         Raises:
             AnalysisError: a column is not there, or a key is not kept.
         """
+        fold = conf.fold
 
         def chosen(
             fields: Sequence[StructField],
@@ -74,7 +74,7 @@ class AutoCdc:
             missing = [name for name in (*named, *left_out) if fold(name) not in known]
             if missing:
                 names = [f.name for f in fields]
-                raise columns_not_found(missing, names, of, case_sensitive=case_sensitive)
+                raise columns_not_found(missing, names, of, conf)
             kept, dropped = set(map(fold, named)), set(map(fold, left_out))
             return [
                 f
@@ -82,16 +82,13 @@ class AutoCdc:
                 if (not kept or fold(f.name) in kept) and fold(f.name) not in dropped
             ]
 
-        def fold(name: str) -> str:
-            return name if case_sensitive else name.lower()
-
         fields = chosen(source.fields, self.columns, self.except_columns, "changeDataFeed")
         names = {fold(f.name) for f in fields}
         for key in self.keys:
             if fold(key) not in names:
                 raise refusal(
                     "AUTOCDC_KEY_NOT_IN_SELECTED_SCHEMA",
-                    caseSensitivity=sensitivity(case_sensitive=case_sensitive),
+                    caseSensitivity=sensitivity(conf),
                     keyColumnName=key,
                 )
         inner: tuple[str, ...]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Origin
 from ..model.schemas.types import StructType
+from ..model.settings.conf import Conf
 from ..model.text.quoting import to_sql_id
 from ..model.text.schema_text import tree_string
 
@@ -212,18 +213,18 @@ def declared_differs(dataset: Dataset, declared: StructType, inferred: StructTyp
 # --------------------------------------------------------------------------------------- AUTO CDC
 
 
-def sensitivity(*, case_sensitive: bool) -> str:
+def sensitivity(conf: Conf) -> str:
     """How messages call a comparison of names."""
-    return "case-sensitive" if case_sensitive else "case-insensitive"
+    return "case-sensitive" if conf.case_sensitive else "case-insensitive"
 
 
 def columns_not_found(
-    missing: Sequence[str], known: Sequence[str], of: str, *, case_sensitive: bool
+    missing: Sequence[str], known: Sequence[str], of: str, conf: Conf
 ) -> AnalysisError:
     """Columns that the changes do not have."""
     return refusal(
         "AUTOCDC_COLUMNS_NOT_FOUND_IN_SCHEMA",
-        caseSensitivity=sensitivity(case_sensitive=case_sensitive),
+        caseSensitivity=sensitivity(conf),
         schemaName=of,
         missingColumns=", ".join(missing),
         availableColumns=", ".join(known),

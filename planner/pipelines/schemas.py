@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..model.schemas.types import ArrayType, DataType, MapType, StructField, StructType
 from .model import Dataset
@@ -14,9 +14,11 @@ class _Differ(Exception):
 
 
 def table_schema(
-    dataset: Dataset, flows: Sequence[StructType], *, case_sensitive: bool
+    dataset: Dataset, flows: Sequence[StructType], fold: Callable[[str], str]
 ) -> StructType:
     """The columns of a table: those declared, else those of all its flows together.
+
+    `fold` gives a name as it is compared.
 
     Raises:
         AnalysisError: the flows give a column different types, or do not fit what is declared.
@@ -24,13 +26,13 @@ def table_schema(
     inferred = flows[0]
     for schema in flows[1:]:
         try:
-            inferred = _merged_struct(inferred, schema, case_sensitive)
+            inferred = _merged_struct(inferred, schema, fold)
         except _Differ:
             raise schemas_differ(dataset, inferred, schema) from None
     if dataset.schema is None:
         return inferred
     try:
-        merged = _merged_struct(dataset.schema, inferred, case_sensitive)
+        merged = _merged_struct(dataset.schema, inferred, fold)
     except _Differ:
         raise declared_differs(dataset, dataset.schema, inferred) from None
     if merged != dataset.schema:
@@ -38,12 +40,8 @@ def table_schema(
     return dataset.schema
 
 
-def _merged_struct(first: StructType, second: StructType, case_sensitive: bool) -> StructType:
+def _merged_struct(first: StructType, second: StructType, fold: Callable[[str], str]) -> StructType:
     """All columns of both, the first's first; null where one of them may be."""
-
-    def fold(name: str) -> str:
-        return name if case_sensitive else name.lower()
-
     others = {fold(f.name): f for f in second.fields}
     found: list[StructField] = []
     for field in first.fields:
@@ -51,21 +49,21 @@ def _merged_struct(first: StructType, second: StructType, case_sensitive: bool) 
         if other is None:
             found.append(field)
             continue
-        type_ = _merged(field.data_type, other.data_type, case_sensitive)
+        type_ = _merged(field.data_type, other.data_type, fold)
         found.append(StructField(field.name, type_, field.nullable or other.nullable))
     return StructType((*found, *others.values()))
 
 
-def _merged(first: DataType, second: DataType, case_sensitive: bool) -> DataType:
+def _merged(first: DataType, second: DataType, fold: Callable[[str], str]) -> DataType:
     match first, second:
         case StructType(), StructType():
-            return _merged_struct(first, second, case_sensitive)
+            return _merged_struct(first, second, fold)
         case ArrayType(), ArrayType():
-            element = _merged(first.element_type, second.element_type, case_sensitive)
+            element = _merged(first.element_type, second.element_type, fold)
             return ArrayType(element, first.contains_null or second.contains_null)
         case MapType(), MapType():
-            key = _merged(first.key_type, second.key_type, case_sensitive)
-            value = _merged(first.value_type, second.value_type, case_sensitive)
+            key = _merged(first.key_type, second.key_type, fold)
+            value = _merged(first.value_type, second.value_type, fold)
             return MapType(key, value, first.value_contains_null or second.value_contains_null)
     if first != second:
         raise _Differ

@@ -10,7 +10,6 @@ from ..sql.errors import marked
 from ..sql.tokens import END_OF_INPUT, Token, tokenize
 
 _UNSET = re.compile(r"\$\{([\w.]+)\}")
-_CLOSING = {"(": ")", "<": ">"}
 
 
 class StatementCursor:

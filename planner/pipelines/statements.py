@@ -15,6 +15,7 @@ from ..model.frozen import dataclass
 from ..model.schemas.ddl import parse_schema
 from ..model.settings.conf import Conf
 from ..sql import parse
+from ..sql.cursor import QUERY_WORDS
 from .auto_cdc import AutoCdc
 from .change_flows import read_change_flow
 from .model import DATABASE, Dataset, DatasetKind, Flow, Identifier
@@ -375,11 +376,4 @@ def without_databricks(columns: str) -> str:
 
 def _is_query(at: StatementCursor) -> bool:
     behind = at.tokens[at.place + 1 :]
-    return bool(behind) and behind[0].text.upper() in (
-        "SELECT",
-        "FROM",
-        "TABLE",
-        "WITH",
-        "VALUES",
-        "(",
-    )
+    return bool(behind) and behind[0].text.upper() in (*QUERY_WORDS, "(")

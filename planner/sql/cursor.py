@@ -21,6 +21,8 @@ JOIN_AND_SET_WORDS = frozenset(
      "NATURAL", "ON", "RIGHT", "SEMI", "SETMINUS", "UNION", "USING"}
 )  # fmt: skip
 """The words that name no relation."""
+QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
+"""The words that a query begins with."""
 CLAUSE_WORDS = JOIN_AND_SET_WORDS | {
     "SELECT", "FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "WINDOW",
     "CLUSTER", "DISTRIBUTE", "SORT", "PIVOT", "UNPIVOT", "TABLESAMPLE", "WATERMARK",

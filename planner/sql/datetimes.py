@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ..model.functions.cast_values import DAY_MICROS, cast_value, utc_micros
+from ..model.expressions.intervals import DAY_MICROS
+from ..model.functions.cast_values import cast_value, utc_micros
 from ..model.registry import NotFolded
 from ..model.schemas.types import DATE, STRING
 from ..model.text.time_zones import known_zone

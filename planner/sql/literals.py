@@ -9,6 +9,7 @@ from math import isinf
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Literal, Origin
 from ..model.expressions.intervals import (
+    DAY_MICROS,
     DAY_TIME_ORDER,
     IntervalError,
     read_amount,
@@ -259,7 +260,7 @@ def _string_interval(text: str, origin: Origin) -> Literal:
     words = {singular(word) for word in text.split() if word.isalpha()} - {"interval"}
     if months and (days or micros):
         raise _mixed(f"interval '{text}'", origin)
-    return _typed(words, months, days * 86_400_000_000 + micros, origin)
+    return _typed(words, months, days * DAY_MICROS + micros, origin)
 
 
 def _mixed(text: str, origin: Origin) -> Exception:

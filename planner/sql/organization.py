@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..model.expressions.core import Expression, Origin, SortOrder
-from ..model.plans.logical import GlobalLimit, LocalLimit, Offset, Sort
+from ..model.plans.logical import Offset, Sort, limited
 from ..model.plans.partitions import RepartitionByExpression
 from ..model.plans.query_plan import LogicalPlan
 from .calls import NamedWindow, WindowSpec
@@ -79,7 +79,7 @@ class OrganizationParser(GroupingParser):
         if offset is not None:
             plan = Offset(child=plan, offset=offset)
         if limit is not None:
-            plan = GlobalLimit(child=LocalLimit(child=plan, limit=limit), limit=limit)
+            plan = limited(plan, limit)
         if offset is not None:
             return plan, "OFFSET"
         return plan, "" if limit is None else "LIMIT"

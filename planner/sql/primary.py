@@ -24,6 +24,7 @@ from ..model.expressions.unresolved import (
 )
 from ..model.schemas.types import STRING
 from .calls import CallParser
+from .cursor import QUERY_WORDS
 from .errors import unsupported
 
 _AFTER_QUERIES = frozenset(
@@ -192,7 +193,7 @@ class PrimaryParser(CallParser):
 
     def _begins_query(self, index: int) -> bool:
         word = self.tokens[index].symbol
-        if word not in ("SELECT", "WITH", "VALUES", "FROM", "TABLE"):
+        if word not in QUERY_WORDS:
             return False
         following = self.tokens[index + 1]
         if word in ("FROM", "TABLE"):

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from itertools import count
 
 from ..model.expressions.core import Alias, Expression, Literal, Origin
-from ..model.expressions.intervals import interval_text
 from ..model.expressions.subqueries import LateralJoin, LateralSubquery
 from ..model.expressions.unresolved import UnresolvedAttribute
 from ..model.plans.join_types import join_type_of
-from ..model.plans.logical import EventTimeWatermark, Generate, Join, watermark_node_id
+from ..model.plans.logical import EventTimeWatermark, Generate, Join
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import (
     OneRowRelation,
@@ -338,14 +337,8 @@ class RelationParser(TableClauseParser):
         amount = (whole, 0, 0) if months else (0, 0, whole)
         if whole < 0:
             self.refuse(negative_delay(pretty(delay)))
-        return EventTimeWatermark(
-            child=plan,
-            event_time=column,
-            delay=amount,
-            delay_text=interval_text(*amount),
-            node_id=watermark_node_id(next(self.watermarks)),
-            origin=self.origin(clause),
-        )
+        number, origin = next(self.watermarks), self.origin(clause)
+        return EventTimeWatermark.of(plan, column, amount, number, origin=origin)
 
     # ------------------------------------------------------------------------------------- VALUES
 

@@ -8,7 +8,7 @@ from functools import partial
 from ..model.errors import AnalysisError
 from ..model.expressions.core import Alias, AttributeReference, Expression, Literal, Origin, lit
 from ..model.expressions.unresolved import UnresolvedAttribute, UnresolvedFunction
-from ..model.plans.logical import GlobalLimit, LocalLimit
+from ..model.plans.logical import limited
 from ..model.plans.partitions import Sample
 from ..model.plans.pivot import UnresolvedPivot, UnresolvedUnpivot
 from ..model.plans.query_plan import LogicalPlan
@@ -50,7 +50,7 @@ class TableClauseParser(ExpressionParser):
         if refusal is not None:
             self.refuse(refusal(origin))
         if rows is not None:
-            return GlobalLimit(child=LocalLimit(child=plan, limit=rows), limit=rows)
+            return limited(plan, rows)
         return Sample(
             child=plan,
             lower=0.0,

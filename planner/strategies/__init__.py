@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...physical.plan import SparkPlan
-from ...physical.state import OutputMode
+from ..model.output_modes import OutputMode
 from ..model.plans.logical import ReturnAnswer
 from ..model.plans.query_plan import LogicalPlan
 from ..model.settings.conf import Conf

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any, TypeVar
 
 from ...physical.plan import SparkPlan
-from ...physical.state import OutputMode
 from ..model.errors import PlanningError
 from ..model.expressions.core import (
     AttributeReference,
@@ -18,8 +17,8 @@ from ..model.expressions.core import (
     SortOrder,
     to_attribute,
 )
-from ..model.expressions.core import Expression as Expr
 from ..model.frozen import dataclass
+from ..model.output_modes import OutputMode
 from ..model.plans.logical import GlobalLimit, LocalLimit, Project, Sort
 from ..model.plans.query_plan import LogicalPlan
 from ..model.settings.conf import Conf
@@ -135,7 +134,7 @@ def match_limit(logical: LogicalPlan) -> tuple[int, LogicalPlan] | None:
 
 def match_top(
     logical: LogicalPlan,
-) -> tuple[int, tuple[SortOrder, ...], tuple[Expr, ...], LogicalPlan] | None:
+) -> tuple[int, tuple[SortOrder, ...], tuple[Expression, ...], LogicalPlan] | None:
     """`ORDER BY ... LIMIT n`, perhaps a projection between: n, order, columns, input."""
     match match_limit(logical):
         case (number, Sort(order=order, is_global=True, child=child)):

@@ -53,8 +53,6 @@ from ..model.plans.logical import (
     ReturnAnswer,
     Sort,
     Union,
-    Window,
-    WindowGroupLimit,
 )
 from ..model.plans.partitions import (
     RebalancePartitions,
@@ -71,6 +69,7 @@ from ..model.plans.relations import (
     Relation,
     StreamingRelation,
 )
+from ..model.plans.windows import Window, WindowGroupLimit
 from ..model.tree import replace
 from .base import PlanLater, match_limit, match_top, planned_as
 from .batch_aggregation import plan_batch_aggregation

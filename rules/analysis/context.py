@@ -42,17 +42,14 @@ class Scope:
     """The columns that names can mean at one operator.
 
     A name's first parts may be the column's table, the rest after the column fields inside it. A
-    reading with a table is preferred to one without, as in Spark.
+    reading with a table is preferred to one without, as in Spark. `fold` gives a name as it is
+    compared.
     """
 
-    def __init__(self, columns: Iterable[AttributeReference], *, case_sensitive: bool) -> None:
+    def __init__(self, columns: Iterable[AttributeReference], fold: Callable[[str], str]) -> None:
         self.columns = tuple(columns)
-        self.case_sensitive = case_sensitive
+        self.fold = fold
         self._by_name: dict[str, list[AttributeReference]] | None = None
-
-    def fold(self, name: str) -> str:
-        """The name as it is compared."""
-        return name if self.case_sensitive else name.lower()
 
     def same(self, one: str, other: str) -> bool:
         """Whether two names are the same here."""
@@ -140,21 +137,18 @@ class Context:
         return self.conf.time_zone
 
     @cached_property
-    def case_sensitive(self) -> bool:
-        return self.conf.case_sensitive
+    def fold(self) -> Callable[[str], str]:
+        """Gives a name as it is compared."""
+        return self.conf.fold
 
     @cached_property
     def sources(self) -> dict[str, Source | TempView]:
         """The sources by name as it is compared."""
         return {self.fold(name): source for name, source in self.catalog.items()}
 
-    def fold(self, name: str) -> str:
-        """A name as it is compared."""
-        return name if self.case_sensitive else name.lower()
-
     def scope(self, columns: tuple[AttributeReference, ...]) -> Scope:
         """The names of these columns."""
-        return Scope(columns, case_sensitive=self.case_sensitive)
+        return Scope(columns, self.fold)
 
     def cast(self, expression: Expression, data_type: DataType) -> Cast:
         """An implicit cast."""

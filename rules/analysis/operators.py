@@ -27,6 +27,7 @@ from ...planner.model.plans.partitions import (
     RebalancePartitions,
     Repartition,
     RepartitionByExpression,
+    positive,
 )
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.plans.relations import CTERelationRef, SubqueryAlias, View
@@ -40,6 +41,8 @@ from .failures import failure
 from .names.names import named, qualified
 from .selects.missing import resolve_over, restored
 from .selects.selects import resolve_items
+
+_HINT = "Ask for at least one partition."
 
 
 def resolve_watermark(
@@ -236,14 +239,14 @@ def resolve_partition_hint(
     if name == "COALESCE":
         if number is None or parameters:
             raise AnalysisError.of("_LEGACY_ERROR_TEMP_1048", hintName=name)
-        return Repartition(num_partitions=_positive(number), shuffle=False, child=child)
+        return Repartition(num_partitions=positive(number, _HINT), shuffle=False, child=child)
     wrong = next((p for p in parameters if not isinstance(p, UnresolvedAttribute)), None)
     if wrong is not None:
         raise AnalysisError.of(
             "_LEGACY_ERROR_TEMP_1047", hintName=name, invalidParams=to_sql_expr(wrong)
         )
     if number is not None:
-        _positive(number)
+        positive(number, _HINT)
     if name == "REBALANCE":
         resolver = Resolver(child.output, context)
         by = tuple(resolver.resolve(p) for p in parameters)
@@ -255,13 +258,3 @@ def resolve_partition_hint(
     if name == "REPARTITION_BY_RANGE":
         by = tuple(SortOrder(child=e) for e in by)
     return restored(RepartitionByExpression(by=by, num_partitions=number, child=below), child)
-
-
-def _positive(number: int) -> int:
-    if number < 1:
-        raise AnalysisError(
-            None,
-            f"requirement failed: Number of partitions ({number}) must be positive.",
-            hint="Ask for at least one partition.",
-        )
-    return number

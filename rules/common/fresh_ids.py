@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions.core import Alias, AttributeReference, Expression, to_attribute
+from ...planner.model.expressions.core import Alias, AttributeReference, Expression
 from ...planner.model.expressions.subqueries import SubqueryExpression
+from ...planner.model.ids import fresh_id
 from ...planner.model.plans.logical import Expand, Generate, Project
 from ...planner.model.plans.python_operators import PythonOperator
 from ...planner.model.plans.query_plan import LogicalPlan
@@ -60,84 +61,51 @@ def _with_own_tables(plan: LogicalPlan, seen: set[int]) -> LogicalPlan:
     return map_subqueries(node, own)
 
 
-def renewed(plan: LogicalPlan, ids: frozenset[int]) -> LogicalPlan:
+def renewed(plan: LogicalPlan, ids: frozenset[int], *, once: bool = False) -> LogicalPlan:
     """The plan with fresh ids for these columns, from the operators on that make them.
 
-    A column that is made twice, in branches of a union, has the same new id in both.
+    A column that is made twice, in branches of a union, has the same new id in both. With `once`,
+    it is as one run of Spark's rule leaves it: below an operator that makes some of the columns
+    nothing changes, so that columns which pass through it keep their ids.
     """
-    changed: dict[int, AttributeReference] = {}
-
-    def fresh(column: AttributeReference) -> AttributeReference:
-        known = changed.get(column.expr_id)
-        new = column.new_instance() if known is None else known
-        changed[column.expr_id] = new
-        return new
-
-    def swap(expression: Expression) -> Expression:
-        if isinstance(expression, AttributeReference) and expression.expr_id in changed:
-            return replace(expression, expr_id=changed[expression.expr_id].expr_id)
-        if isinstance(expression, Alias) and expression.expr_id in ids:
-            new = fresh(to_attribute(expression))
-            return replace(expression, expr_id=new.expr_id)
-        return expression
-
-    def visit(node: LogicalPlan) -> LogicalPlan:
-        node = node.map_children(visit)
-        match node:
-            case CTERelationRef() | StreamingRelation() | Relation() | PythonOperator():
-                if not ids.isdisjoint(node.output_ids):
-                    return replace(node, attributes=tuple(fresh(a) for a in node.attributes))
-            case Generate() | Expand():
-                produced = node.output_ids - node.children[0].output_ids
-                for column in node.output:
-                    if column.expr_id in produced & ids:
-                        fresh(column)
-        return node.transform_expressions(swap)
-
-    return visit(plan)
-
-
-def renewed_once(plan: LogicalPlan) -> LogicalPlan:
-    """The plan with fresh ids for its columns, as one run of Spark's rule gives them.
-
-    An operator that makes some of the columns gets fresh ids for these, and what is below it is
-    left alone: columns that pass through it keep their ids.
-    """
-    ids = plan.output_ids
     changed: dict[int, int] = {}
 
-    def fresh(column: AttributeReference) -> AttributeReference:
-        new = column.new_instance()
-        changed[column.expr_id] = new.expr_id
-        return new
+    def fresh(expr_id: int) -> int:
+        if expr_id not in changed:
+            changed[expr_id] = fresh_id()
+        return changed[expr_id]
 
-    def own(expression: Expression) -> Expression:
+    def swap_made(expression: Expression) -> Expression:
         if isinstance(expression, Alias) and expression.expr_id in ids:
-            return replace(expression, expr_id=fresh(to_attribute(expression)).expr_id)
+            return replace(expression, expr_id=fresh(expression.expr_id))
         return expression
 
     def swap(expression: Expression) -> Expression:
         if isinstance(expression, AttributeReference) and expression.expr_id in changed:
             return replace(expression, expr_id=changed[expression.expr_id])
-        return expression
+        return swap_made(expression)
 
     def visit(node: LogicalPlan) -> LogicalPlan:
+        if not once:
+            node = node.map_children(visit)
         match node:
             case CTERelationRef() | StreamingRelation() | Relation() | PythonOperator():
-                if ids.isdisjoint(node.output_ids):
-                    return node
-                return replace(node, attributes=tuple(fresh(a) for a in node.attributes))
+                if not ids.isdisjoint(node.output_ids):
+                    own = (replace(a, expr_id=fresh(a.expr_id)) for a in node.attributes)
+                    return replace(node, attributes=tuple(own))
             case Generate() | Expand():
                 produced = (node.output_ids - node.children[0].output_ids) & ids
                 for column in node.output:
                     if column.expr_id in produced:
-                        fresh(column)
-                if produced:
+                        fresh(column.expr_id)
+                if once and produced:
                     return node.transform_expressions(swap)
-        with_own = node.map_expressions(own)
-        if with_own is not node:
-            return with_own
-        return node.map_children(visit).transform_expressions(swap)
+        if once:
+            swapped = node.map_expressions(swap_made)
+            if swapped is not node:
+                return swapped
+            node = node.map_children(visit)
+        return node.transform_expressions(swap)
 
     return visit(plan)
 
@@ -176,7 +144,8 @@ def _inlined(plan: LogicalPlan, known: dict[int, LogicalPlan]) -> LogicalPlan:
 def _renamed(child: LogicalPlan, use: CTERelationRef) -> LogicalPlan:
     if same_columns(child.output, use.attributes):
         return child
-    fresh = renewed_once(child) if child.is_streaming else renewed(child, _produced(child))
+    once = child.is_streaming
+    fresh = renewed(child, child.output_ids if once else _produced(child), once=once)
     items = tuple(
         own
         if own.expr_id == other.expr_id

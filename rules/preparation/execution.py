@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...physical.plan import SparkPlan
-from ...physical.state import OutputMode, StatefulOperatorStateInfo
+from ...physical.state import StatefulOperatorStateInfo
+from ...planner.model.output_modes import OutputMode
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.settings.conf import Conf
 

@@ -15,12 +15,12 @@ from ...planner.model.plans.logical import (
     ReturnAnswer,
     Sort,
     Union,
-    Window,
 )
 from ...planner.model.plans.partitions import Sample
 from ...planner.model.plans.python_operators import FlatMapGroupsInPandasWithState
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.plans.set_operations import Except, Intersect
+from ...planner.model.plans.windows import Window
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.text import plan_text, pretty
 from ..analysis.failures import position

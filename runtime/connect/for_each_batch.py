@@ -20,9 +20,9 @@ from pyspark.sql.connect import proto
 from pyspark.sql.connect.plan import Checkpoint
 
 from ...planner.model.errors import RuntimeFailure
+from ...planner.model.output_modes import OutputMode
 from ..failures import UsersFunctionFailed
 from ..sinks import Sink
-from ..sinks.base import OutputMode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

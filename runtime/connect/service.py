@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,6 +17,7 @@ from pyspark.sql.connect.proto.base_pb2_grpc import (
 
 from ...planner.connect.analyze import analyze
 from ...planner.connect.places import Message
+from ...planner.connect.service import signed
 from ...planner.connect.sql_commands import created_view
 from .backend import Backend
 from .client_session import ClientSession
@@ -110,7 +110,7 @@ class RunService(SparkConnectServiceServicer):
                 session.views[created[0].lower()] = created[1]
                 nothing = proto.LocalRelation(schema="value STRING")
                 answer.sql_command_result.relation.local_relation.CopyFrom(nothing)
-        return self._signed_all(iter([answer]), session, request)
+        return signed([answer], request, session.server_id)
 
     def _answers(self, request: Message, context: Any, kind: str) -> Iterator[Message]:
         session = self.session(request)
@@ -126,23 +126,7 @@ class RunService(SparkConnectServiceServicer):
                 answers = iter([manager_command(session, message, waiting)])
             case _:
                 answers = listener_bus(session, message, waiting)
-        yield from self._signed_all(answers, session, request)
-
-    def _signed_all(
-        self, answers: Iterator[Message], session: ClientSession, request: Message
-    ) -> Iterator[Message]:
-        operation = request.operation_id or str(uuid.uuid4())
-        for answer in answers:
-            yield self._signed(answer, session, operation)
-        done = proto.ExecutePlanResponse.ResultComplete()
-        yield self._signed(proto.ExecutePlanResponse(result_complete=done), session, operation)
-
-    def _signed(self, answer: Message, session: ClientSession, operation: str) -> Message:
-        answer.session_id = session.id
-        answer.server_side_session_id = session.server_id
-        answer.operation_id = operation
-        answer.response_id = str(uuid.uuid4())
-        return answer
+        yield from signed(answers, request, session.server_id)
 
     def _executed(self, request: Message, context: Any, kind: str | None) -> Iterator[Message]:
         self._put_rows(request)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
 
-from ...planner.connect.analyze import schema_of
 from ...planner.connect.places import Message
 from ...planner.connect.streams import output_mode_of, planned_stream, written_path
 from ...planner.model.errors import AnalysisError, RuntimeFailure
@@ -117,7 +116,7 @@ def _sink(
     if format_ == "memory":
         if name is None:
             raise AnalysisError.of("_LEGACY_ERROR_TEMP_1194")
-        schema = spark_schema(schema_of(execution.analyzed))
+        schema = spark_schema(execution.analyzed.schema)
         session.spark.createDataFrame([], schema).createOrReplaceTempView(name)
         return MemorySink(session.spark, name)
     table = message.table_name if message.WhichOneof("sink_destination") == "table_name" else None

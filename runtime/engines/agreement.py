@@ -18,7 +18,7 @@ from ...planner.model.schemas.types import BooleanType, DataType, StructType
 from ..plan.guarded import guarded_arguments
 from .exact import COMPARABLE, ExactForm
 from .rewrites_times import UTC
-from .signatures import Signature, kinds, nested_types, option_signature, signatures
+from .signatures import Signature, kinds, option_signature, signatures
 
 TABLE = Path(__file__).with_name("agreement.json")
 EQUAL = "equal"
@@ -111,7 +111,7 @@ def _read_kinds(format: str, data_type: DataType) -> set[str]:
     """
     known = table()["readers"].get(format, {})
     whole = set(kinds(data_type))
-    nested = nested_types(data_type)
+    nested = data_type.parts
     if format != "parquet" or whole <= known.keys() or not nested:
         return whole
     begin = next(iter(whole)).partition("<")[0]

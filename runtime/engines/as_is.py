@@ -33,6 +33,7 @@ from ...physical.joins import (
 )
 from ...physical.plan import SparkPlan
 from ...planner.model.expressions.core import Call, SortOrder
+from ...planner.model.plans.join_types import INNER_JOINS, SEMI_JOINS
 from ...planner.model.schemas.types import StructField, StructType
 from ...planner.model.text.spark_sql import type_sql
 from ..arrow_types import column_name
@@ -206,15 +207,6 @@ def _(node: SampleExec, inputs: Frames, batch: Batch) -> DataFrame:
 
 _CORRELATED = ("ExistenceJoin", "LeftSingle")
 _MATCH = "match"
-_HOW = {
-    "Inner": "inner",
-    "Cross": "cross",
-    "LeftOuter": "left",
-    "RightOuter": "right",
-    "FullOuter": "full",
-    "LeftSemi": "left_semi",
-    "LeftAnti": "left_anti",
-}
 
 
 @run_as_is.register(BroadcastExchangeExec)
@@ -231,10 +223,10 @@ def _(node: BaseJoinExec, inputs: Frames, batch: Batch) -> DataFrame:
     if node.join_type in _CORRELATED:
         return _correlated(node, left, right, condition or "true")
     if condition is None:
-        if node.join_type in ("Inner", "Cross"):
+        if node.join_type in INNER_JOINS:
             return left.crossJoin(right)
         condition = "true"
-    return left.join(right, F.expr(condition), _HOW[node.join_type])
+    return left.join(right, F.expr(condition), node.join_type)
 
 
 def _in_order(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
@@ -251,7 +243,7 @@ def _in_order(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
     rows = run_as_is(node, numbered, batch)
     read, built = numbers if node.streamed is node.left else numbers[::-1]
     order = [rows[read].asc()]
-    if node.join_type not in ("LeftSemi", "LeftAnti"):
+    if node.join_type not in SEMI_JOINS:
         hashed = isinstance(node, BroadcastHashJoinExec)
         order.append(rows[built].desc() if hashed else rows[built].asc())
     return batch.engine.ordered(rows, order, node.output)

@@ -179,21 +179,6 @@ class EmbeddedEngine(Engine):
         rows = frame.orderBy(*order).select(*map(column_name, columns)).toArrow()
         return self._rows.local_table(rows, schema_of(columns))
 
-    def aggregate(
-        self,
-        frame: DataFrame,
-        keys: Sequence[str],
-        aggregates: Sequence[str],
-        tasks: int,
-        *,
-        placed: bool,
-    ) -> DataFrame:
-        from pyspark.sql import functions as F
-
-        if not aggregates:
-            return frame.select(*keys).distinct()
-        return frame.groupBy(*keys).agg(*map(F.expr, aggregates))
-
     def observe(self, frame: DataFrame, aggregates: Mapping[str, str]) -> tuple[DataFrame, Reading]:
         ((name, sql),) = aggregates.items()
         if sql != "count(1)":

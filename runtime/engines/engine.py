@@ -155,7 +155,6 @@ class Engine(ABC):
         """The rows in one order over all partitions; `columns`: what of them is used."""
         return frame.orderBy(*order)
 
-    @abstractmethod
     def aggregate(
         self,
         frame: DataFrame,
@@ -175,6 +174,18 @@ class Engine(ABC):
             placed: whether the engine may know of an order in which the rows lie, and groups must
                 lie in the partition of Spark's hash of their keys.
         """
+        from pyspark.sql import functions as F
+
+        rows = self.before_grouping(frame, keys, tasks, placed=placed)
+        if not aggregates:
+            return rows.select(*keys).distinct()
+        return rows.groupBy(*keys).agg(*map(F.expr, aggregates))
+
+    def before_grouping(
+        self, frame: DataFrame, keys: Sequence[str], tasks: int, *, placed: bool
+    ) -> DataFrame:
+        """The rows so that grouping them lays the groups as `aggregate` says."""
+        return frame
 
     @abstractmethod
     def observe(self, frame: DataFrame, aggregates: Mapping[str, str]) -> tuple[DataFrame, Reading]:

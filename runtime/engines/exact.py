@@ -75,5 +75,10 @@ def failure(message: str, value: str, type_sql: str) -> str:
     The message is made of a value of the row: a branch of constants would be computed, and fail,
     for every row.
     """
-    words = f"concat({text(message)}, left(CAST({value} AS STRING), 0))"
-    return f"CAST(raise_error({words}) AS {type_sql})"
+    return raised(text(message), value, type_sql)
+
+
+def raised(words: str, value: str, type_sql: str) -> str:
+    """The same with the message in SQL."""
+    own = f"concat({words}, left(CAST({value} AS STRING), 0))"
+    return f"CAST(raise_error({own}) AS {type_sql})"

@@ -17,7 +17,7 @@ from ...planner.model.schemas.types import (
 )
 from ...planner.model.text.spark_sql import type_sql
 from ..kernels.errors import BYPASS, KernelError, overflow
-from .exact import failure, text
+from .exact import failure, raised, text
 
 _RANGES = {
     ByteType: (-(2**7), 2**7 - 1),
@@ -269,6 +269,5 @@ def _message(condition: str, **parameters: str) -> str:
 
 
 def _raised(words: str, expression: Expression, value: str = "{1}") -> str:
-    """SQL that fails with words of the row's own: constant ones the engine raises for all rows."""
-    own = f"concat({words}, left(CAST({value} AS STRING), 0))"
-    return f"CAST(raise_error({own}) AS {type_sql(expression.data_type)})"
+    """SQL that fails with words, instead of a value of an expression's type."""
+    return raised(words, value, type_sql(expression.data_type))

@@ -74,18 +74,6 @@ def kinds(data_type: DataType) -> tuple[str, ...]:
             return (data_type.simple,)
 
 
-def nested_types(data_type: DataType) -> tuple[DataType, ...]:
-    """The types of a type's elements, entries or fields; none of an atomic type."""
-    match data_type:
-        case ArrayType(element_type=element):
-            return (element,)
-        case MapType(key_type=key, value_type=value):
-            return (key, value)
-        case StructType(fields=fields):
-            return tuple(field.data_type for field in fields)
-    return ()
-
-
 def signatures(expression: Expression) -> tuple[Signature, ...]:
     """The signatures of an expression itself, its children aside; empty for a plain column."""
     match expression:

@@ -68,24 +68,12 @@ class SparkEngine(Engine):
             return frame.coalesce(1) if tasks == 1 else frame.repartition(1)
         return frame.repartition(tasks, *map(F.expr, keys))
 
-    def aggregate(
-        self,
-        frame: DataFrame,
-        keys: Sequence[str],
-        aggregates: Sequence[str],
-        tasks: int,
-        *,
-        placed: bool,
+    def before_grouping(
+        self, frame: DataFrame, keys: Sequence[str], tasks: int, *, placed: bool
     ) -> DataFrame:
-        from pyspark.sql import functions as F
-
         if tasks == 1:
-            frame = frame.coalesce(1)  # grouping exchanges nothing then
-        elif placed:
-            frame = _unclustered(frame, keys)
-        if not aggregates:
-            return frame.select(*keys).distinct()
-        return frame.groupBy(*keys).agg(*map(F.expr, aggregates))
+            return frame.coalesce(1)  # grouping exchanges nothing then
+        return _unclustered(frame, keys) if placed else frame
 
     def observe(self, frame: DataFrame, aggregates: Mapping[str, str]) -> tuple[DataFrame, Reading]:
         probe = Probe(**aggregates)

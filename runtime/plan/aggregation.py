@@ -22,7 +22,6 @@ from ...physical.aggregate import BaseAggregateExec, MergingSessionsExec
 from ...physical.basic import ExpandExec, ProjectExec
 from ...physical.exchange import ShuffleExchangeExec, SortExec
 from ...physical.plan import SparkPlan, StateStoreWriter
-from ...physical.state import OutputMode
 from ...physical.stateful import SessionWindowStateStoreSaveExec, StateStoreSaveExec
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import (
@@ -35,6 +34,7 @@ from ...planner.model.expressions.core import (
     without_alias,
 )
 from ...planner.model.functions.aggregate_forms import row_over
+from ...planner.model.output_modes import OutputMode
 from ...planner.model.schemas.types import LONG, ArrayType
 from ...planner.model.tree import replace
 from .carried import Carried, constant_length, key, plain, window

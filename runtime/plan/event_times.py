@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...physical.plan import SparkPlan
-from ...physical.state import OutputMode
 from ...physical.stateful import SessionWindowStateStoreSaveExec
 from ...planner.model.expressions.core import AttributeReference
+from ...planner.model.output_modes import OutputMode
 from ...rules.preparation.state import refuse_no_event_time, refuse_several_event_times
 from .facts import BatchFacts
 

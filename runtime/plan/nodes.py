@@ -27,7 +27,7 @@ from ...planner.model.expressions.core import AttributeReference, Expression, to
 from ...planner.model.expressions.python_functions import PythonUDF
 from ...planner.model.frozen import dataclass
 from ...planner.model.lazy import cached_property
-from ...planner.model.plans.query_plan import QueryPlan
+from ...planner.model.plans.query_plan import GivesAttributes, QueryPlan
 from ...planner.model.tree import replace
 from .carried import Carried
 from .specs import KernelSpec
@@ -38,11 +38,6 @@ Columns = tuple[AttributeReference, ...]
 @dataclass(frozen=True, kw_only=True)
 class RuntimeNode(QueryPlan):
     """A node of the runtime plan."""
-
-    @property
-    def node_name(self) -> str:
-        """The node's name in texts."""
-        return type(self).__name__
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,16 +78,12 @@ class ReadSource(RuntimeNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadTable(RuntimeNode):
+class ReadTable(GivesAttributes, RuntimeNode):
     """Some columns of a table at rest, by name; `given` as a ReadSource has it."""
 
     name: str
     attributes: Columns
     given: tuple[Expression, ...] = ()
-
-    @property
-    def output(self) -> Columns:
-        return self.attributes
 
 
 # --------------------------------------------------------------------------------------- row by row
@@ -123,7 +114,7 @@ class Apart(UnaryRuntimeNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Expand(UnaryRuntimeNode):
+class Expand(GivesAttributes, UnaryRuntimeNode):
     """Each row several times, once per projection; `in_arrow` as a Select has it."""
 
     expression_fields = ("projections", "attributes")
@@ -131,10 +122,6 @@ class Expand(UnaryRuntimeNode):
     projections: tuple[tuple[Expression, ...], ...]
     attributes: Columns
     in_arrow: bool = False
-
-    @property
-    def output(self) -> Columns:
-        return self.attributes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +141,7 @@ class Exchange(UnaryRuntimeNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Union(RuntimeNode):
+class Union(GivesAttributes, RuntimeNode):
     """The rows of all inputs, columns by position, in no order."""
 
     child_fields = ("inputs",)
@@ -162,10 +149,6 @@ class Union(RuntimeNode):
 
     inputs: tuple[RuntimeNode, ...]
     attributes: Columns
-
-    @property
-    def output(self) -> Columns:
-        return self.attributes
 
 
 @dataclass(frozen=True, kw_only=True)

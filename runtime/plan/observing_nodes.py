@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...planner.model.expressions.core import Expression
 from ...planner.model.frozen import dataclass
+from ...planner.model.plans.query_plan import GivesAttributes
 from .nodes import Columns, RuntimeNode, UnaryRuntimeNode
 from .specs import BufferedFunction
 
@@ -56,15 +57,11 @@ class ObserveBuffers(RuntimeNode):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Observed(RuntimeNode):
+class Observed(GivesAttributes, RuntimeNode):
     """The one row of what an ObserveBuffers has made of all rows."""
 
     name: str
     attributes: Columns
-
-    @property
-    def output(self) -> Columns:
-        return self.attributes
 
 
 @dataclass(frozen=True, kw_only=True)

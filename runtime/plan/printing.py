@@ -11,6 +11,7 @@ from ...physical.text import cut
 from ...planner.model.expressions.core import Expression, to_attribute
 from ...planner.model.text.fields_shown import fields_shown
 from ...planner.model.text.text import plan_text as expression_text
+from ...planner.model.text.trees import tree_lines
 from .carried import Carried
 from .nodes import (
     Aggregate,
@@ -39,6 +40,7 @@ from .specs import (
     LimitSpec,
     ProcessorSpec,
     SessionSpec,
+    UserStateSpec,
 )
 
 if TYPE_CHECKING:
@@ -58,19 +60,11 @@ def runtime_text(plan: RuntimePlan, max_fields: int = 25) -> str:
 
 def plan_text(node: RuntimeNode) -> str:
     """A node and all below it as a tree."""
-    lines: list[str] = []
 
-    def draw(one: RuntimeNode, first: str, rest: str) -> None:
-        lines.append(f"{first}{one.node_name} {arguments(one)}".rstrip())
-        *others, last = one.children or (None,)
-        for child in others:
-            assert child is not None
-            draw(child, f"{rest}:- ", f"{rest}:  ")
-        if last is not None:
-            draw(last, f"{rest}+- ", f"{rest}   ")
+    def line(one: RuntimeNode) -> str:
+        return f"{one.node_name} {arguments(one)}".rstrip()
 
-    draw(node, "", "")
-    return "\n".join(lines)
+    return "\n".join(tree_lines(node, line, lambda one: one.children))
 
 
 def runtime_json(plan: RuntimePlan) -> str:
@@ -285,16 +279,15 @@ def _(spec: JoinSpec) -> str:
 def _(spec: GroupStateSpec) -> str:
     keys, state = _list(to_attribute(spec.rows[i]) for i in spec.keys), spec.state.simple
     timeout = "" if spec.timeout == "NoTimeout" else f", {spec.timeout}"
-    late = "" if spec.late is None or spec.time is None else f", late at {spec.late}"
-    return f"calls {spec.function.function_name} by {keys} with {state}{timeout}{late}"
+    return f"calls {spec.function.function_name} by {keys} with {state}{timeout}{_late(spec)}"
 
 
 @kernel_text.register
 def _(spec: ProcessorSpec) -> str:
     keys = _list(to_attribute(spec.rows[i]) for i in spec.keys)
-    late = "" if spec.late is None or spec.time is None else f", late at {spec.late}"
     initial = "" if spec.tag is None else ", with its initial state"
-    return f"runs {spec.function.function_name} by {keys}, {spec.time_mode}{late}{initial}"
+    name = spec.function.function_name
+    return f"runs {name} by {keys}, {spec.time_mode}{_late(spec)}{initial}"
 
 
 @kernel_text.register
@@ -302,9 +295,12 @@ def _(spec: LimitSpec) -> str:
     return f"at most {spec.limit} rows over the life of the query"
 
 
+def _late(spec: UserStateSpec | JoinSideSpec) -> str:
+    return "" if spec.late is None or spec.time is None else f", late at {spec.late}"
+
+
 def _side_times(side: JoinSideSpec) -> str:
-    late = "" if side.time is None or side.late is None else f", late at {side.late}"
-    return late if side.evict is None else f"{late}, evicts at {side.evict}"
+    return _late(side) if side.evict is None else f"{_late(side)}, evicts at {side.evict}"
 
 
 def _times(spec: AggregateSpec | SessionSpec | DeduplicateSpec) -> str:

@@ -20,6 +20,9 @@ from .nodes import Columns, Kernel, RuntimeNode, used_by
 Stage = tuple[tuple[Expression, ...], Columns, tuple[Expression, ...]]
 """Expressions, the columns that they are over, and the conditions of the rows they are of."""
 
+LookUpType = Literal["Inner", "LeftOuter", "LeftSemi", "LeftAnti"]
+"""What becomes of rows that are looked up in a table, by whether there is a match."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class LookUp:
@@ -43,7 +46,7 @@ class LookUp:
     given: tuple[Expression, ...]
     found: tuple[Expression, ...]
     table_keys: tuple[Expression, ...]
-    join_type: Literal["Inner", "LeftOuter", "LeftSemi", "LeftAnti"]
+    join_type: LookUpType
     conditions: tuple[Expression, ...]
     columns: tuple[Expression, ...]
     keys: tuple[Expression, ...]

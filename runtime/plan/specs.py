@@ -1,6 +1,6 @@
 """What the kernels of a runtime plan do, in the planner's terms: typed, without Arrow.
 
-`runtime/kernels/of_plan.py` makes the kernels that run of them.
+`runtime/engines/kernels.py` makes the kernels that run of them.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...physical.aggregate import BaseAggregateExec
-from ...physical.state import NO_WATERMARK, OutputMode
+from ...physical.state import NO_WATERMARK
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions.core import AggregateExpression, AttributeReference, Expression
 from ...planner.model.expressions.python_functions import PythonUDF
 from ...planner.model.frozen import dataclass
+from ...planner.model.output_modes import OutputMode
 from ...planner.model.plans.join_types import JoinType
 from ...planner.model.registry import AggregateForms
 from ...planner.model.schemas.types import StructType
@@ -186,8 +187,8 @@ class JoinSpec(KernelSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupStateSpec(KernelSpec):
-    """Calls a function that keeps one state a key (`kernels/user_state/group_state.py`).
+class UserStateSpec(KernelSpec):
+    """Calls a function of the user's with the rows of each key (`kernels/user_state/kernel.py`).
 
     Attributes:
         rows: the columns, as the kernel sees them.
@@ -195,8 +196,6 @@ class GroupStateSpec(KernelSpec):
         function: the function.
         given: which of them it gets.
         emitted: the columns of what it returns, as the kernel gives them.
-        state: the schema of the state.
-        timeout: NoTimeout, ProcessingTimeTimeout or EventTimeTimeout.
         now_ms: the time of the batch.
         watermark_ms: the watermark.
         time: which of the rows' columns is the event time.
@@ -208,8 +207,6 @@ class GroupStateSpec(KernelSpec):
     function: PythonUDF
     given: tuple[int, ...]
     emitted: tuple[AttributeReference, ...]
-    state: StructType
-    timeout: str
     now_ms: int
     watermark_ms: int | None = None
     time: int | None = None
@@ -217,12 +214,23 @@ class GroupStateSpec(KernelSpec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProcessorSpec(KernelSpec):
+class GroupStateSpec(UserStateSpec):
+    """Calls a function that keeps one state a key (`kernels/user_state/group_state.py`).
+
+    Attributes:
+        state: the schema of the state.
+        timeout: NoTimeout, ProcessingTimeTimeout or EventTimeTimeout.
+    """
+
+    state: StructType
+    timeout: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessorSpec(UserStateSpec):
     """Calls a processor with state variables and timers (`kernels/user_state/processor.py`).
 
     Attributes:
-        rows, keys, function, given, emitted, now_ms, watermark_ms, time, late: as for a function
-            with one state.
         rows_as: what the processor gets: `pandas` or `python_row`.
         time_mode: NoTime, ProcessingTime or EventTime.
         initial: which columns rows of the initial state have, in the first batch.
@@ -232,17 +240,8 @@ class ProcessorSpec(KernelSpec):
             must not be late.
     """
 
-    rows: tuple[AttributeReference, ...]
-    keys: tuple[int, ...]
-    function: PythonUDF
-    given: tuple[int, ...]
-    emitted: tuple[AttributeReference, ...]
     rows_as: str
     time_mode: str
-    now_ms: int
-    watermark_ms: int | None = None
-    time: int | None = None
-    late: int | None = None
     initial: tuple[int, ...] = ()
     initial_names: tuple[str, ...] = ()
     tag: int | None = None

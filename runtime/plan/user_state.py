@@ -39,7 +39,7 @@ from .carried import Carried, plain
 from .event_times import check_event_times
 from .facts import BatchFacts
 from .nodes import Exchange, Kernel, RuntimeNode, Select, Union
-from .specs import GroupStateSpec, ProcessorSpec, event_time_position, micros
+from .specs import GroupStateSpec, ProcessorSpec, UserStateSpec, event_time_position, micros
 from .translate import translate
 
 
@@ -154,7 +154,7 @@ def _with_kernel(
     node: PythonStatefulExec,
     child: SparkPlan,
     columns: Sequence[Carried],
-    spec: GroupStateSpec | ProcessorSpec,
+    spec: UserStateSpec,
     facts: BatchFacts,
 ) -> RuntimeNode:
     parts = tuple(part for column in columns for part in column.split(column.column))
@@ -166,7 +166,7 @@ def _kernel_over(
     node: PythonStatefulExec,
     rows: RuntimeNode,
     taken: Sequence[Carried],
-    spec: GroupStateSpec | ProcessorSpec,
+    spec: UserStateSpec,
 ) -> RuntimeNode:
     placing = hashed([taken[i] for i in spec.keys])
     emitted = tuple(map(plain, node.attributes))

@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...planner.model import registered
-from ...planner.model.registered import registered_class, registered_names
-from ..options import Options, unusable_format
+from ...planner.model.output_modes import OutputMode
+from ...planner.model.registered import known_class
+from ..options import Options
 from ..sources import SOURCES
 from ..sources.python import is_data_source
-from .base import OutputMode, Sink, SinkRequest
+from .base import Sink, SinkRequest
 from .delta import DeltaSink
 from .files import FORMATS, FileSink
 from .foreach import ForeachSink, PickledWriter
@@ -81,10 +82,7 @@ def make_sink(
         DescriptionError: there is no such sink, an option is unusable, or its path is missing.
     """
     chosen = format.lower()
-    kind = SINKS.get(chosen) or registered_class(registered.SINKS, chosen)
-    if kind is None:
-        hint = f"Use one of {', '.join((*SINKS, *registered_names(registered.SINKS)))}."
-        raise unusable_format(format, "writing", known=chosen in SOURCES, hint=hint)
+    kind = known_class(registered.SINKS, format, SINKS, others=SOURCES)
     request = SinkRequest(
         format=chosen,
         path=path,

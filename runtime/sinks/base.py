@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure
+from ...planner.model.output_modes import OutputMode
 from ...planner.model.schemas.types import StructType
 from ...planner.model.settings.conf import Conf
 from ..options import Options
@@ -15,8 +16,6 @@ from ..plan.facts import EngineFacts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-OutputMode = Literal["append", "update", "complete"]
 
 
 @dataclass(frozen=True, kw_only=True)

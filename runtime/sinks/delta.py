@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
+from ...planner.model.output_modes import OutputMode
 from ..checkpoint import concurrent_update
 from ..delta import client, table_uri
-from .base import OutputMode, Sink, SinkRequest
+from .base import Sink, SinkRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ...planner.model.errors import PlanningError, RuntimeFailure
+from ...planner.model.output_modes import OutputMode
 from ...planner.model.schemas.types import (
     AtomicType,
     CalendarIntervalType,
@@ -27,7 +28,7 @@ from ..kernels.writers.files import FileWriter
 from ..kernels.writers.folders import NO_VALUE
 from ..output_log import SINK_LOG, output_log
 from ..plan.facts import EngineFacts
-from .base import OutputMode, Sink, SinkRequest, refuse_output_mode
+from .base import Sink, SinkRequest, refuse_output_mode
 from .publication import STAGING, clean_up, publish
 
 if TYPE_CHECKING:
@@ -267,12 +268,9 @@ def partition_columns(names: Sequence[str], schema: StructType, conf: Conf) -> t
     Raises:
         PlanningError: Spark does not divide rows by them.
     """
-
-    def spelled(name: str) -> str:
-        return name if conf.case_sensitive else name.lower()
-
-    known = {spelled(field.name): field for field in reversed(schema.fields)}
-    missing = next((name for name in names if spelled(name) not in known), None)
+    fold = conf.fold
+    known = {fold(field.name): field for field in reversed(schema.fields)}
+    missing = next((name for name in names if fold(name) not in known), None)
     if missing is not None:
         columns = ", ".join(field.name for field in schema.fields)
         raise PlanningError.of(
@@ -281,8 +279,8 @@ def partition_columns(names: Sequence[str], schema: StructType, conf: Conf) -> t
             columnName=missing,
             validColumnNames=columns,
         )
-    found = [known[spelled(name)] for name in names]
-    given = [spelled(name) for name in names]
+    found = [known[fold(name)] for name in names]
+    given = [fold(name) for name in names]
     twice = next((name for n, name in enumerate(given) if name in given[:n]), None)
     if twice is not None:
         raise PlanningError.of("COLUMN_ALREADY_EXISTS", columnName=f"`{twice}`")

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import DescriptionError
+from ...planner.model.output_modes import OutputMode
 from ...planner.model.registered import SINKS, registered_class
 from ..sources.python import data_source, in_users_code
-from .base import OutputMode, Sink, SinkRequest
+from .base import Sink, SinkRequest
 from .tasks import Work, in_tasks
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ...planner.model.output_modes import OutputMode
 from ..engines.embedded_session import is_embedded
-from .base import OutputMode, Sink, SinkRequest
+from .base import Sink, SinkRequest
 from .tasks import counted
 
 if TYPE_CHECKING:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
+from ...planner.model.output_modes import OutputMode
 from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.spark_sql import quote, type_sql
 from ..engines.embedded_session import is_embedded
 from ..plan.facts import EngineFacts
-from .base import OutputMode, Sink, SinkRequest, refuse_output_mode
+from .base import Sink, SinkRequest, refuse_output_mode
 from .files import FORMATS, FileSink
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from ...planner.model import registered
 from ...planner.model.errors import DescriptionError
-from ...planner.model.registered import registered_class, registered_names
+from ...planner.model.registered import known_class, no_such_class
 from ...planner.model.schemas.types import StructType
-from ..options import Options, unusable_format
+from ..options import Options
 from .base import Source, SourceRequest
 from .delta import DeltaSource
 from .files import FORMATS, FileSource
@@ -46,11 +46,12 @@ __all__ = [
 ]
 
 
+_SINKS_ALONE = ("console", "noop")
+
+
 def no_such_source(format: str) -> DescriptionError:
     """The error for a format that no stream reads."""
-    hint = f"Use one of {', '.join((*SOURCES, *registered_names(registered.SOURCES)))}."
-    known = format.lower() in ("console", "noop")
-    return unusable_format(format, "reading", known=known, hint=hint)
+    return no_such_class(registered.SOURCES, format, SOURCES, others=_SINKS_ALONE)
 
 
 def make_source(
@@ -68,9 +69,7 @@ def make_source(
         RuntimeFailure: the path does not exist, a server does not answer.
     """
     name = format.lower()
-    kind = SOURCES.get(name) or registered_class(registered.SOURCES, name)
-    if kind is None:
-        raise no_such_source(format)
+    kind = known_class(registered.SOURCES, format, SOURCES, others=_SINKS_ALONE)
     found = Options(options, f"the source '{name}'")
     request = SourceRequest(format=name, path=path, schema=schema, options=found)
     if is_data_source(kind):

@@ -21,7 +21,7 @@ from ...planner.model.text.time_zones import zone
 from ...planner.query import Query
 from ..comparison import unmatched
 from ..engines.opening import open_session
-from ..given import check_names, source_of
+from ..given import check_names, described_table, source_of
 from ..inspection.stored import StoredStates
 from ..progress import clock_ms, timestamp_text
 from ..query import StreamingQuery
@@ -301,7 +301,7 @@ class SteppedQuery:
         for name, known in static.items():
             rows = given.get(name, self._query.sources[name].rows)
             if rows is None:
-                found[name] = self._query.table(name)
+                found[name] = described_table(self._query.sources[name], self._query.path)
             else:
                 found[name] = source_of(name, rows, known, self._query.conf.time_zone)
         return found

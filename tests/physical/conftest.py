@@ -10,7 +10,7 @@ import pytest
 
 from stateplan.physical.explain.tree import tree_text
 from stateplan.physical.plan import SparkPlan
-from stateplan.physical.state import OutputMode, StatefulOperatorStateInfo
+from stateplan.physical.state import StatefulOperatorStateInfo
 from stateplan.planner.model.expressions.core import (
     AggregateExpression,
     Alias,
@@ -22,6 +22,7 @@ from stateplan.planner.model.expressions.core import (
     lit,
 )
 from stateplan.planner.model.ids import id_scope
+from stateplan.planner.model.output_modes import OutputMode
 from stateplan.planner.model.plans.logical import (
     Aggregate,
     Deduplicate,

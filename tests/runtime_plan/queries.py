@@ -10,11 +10,11 @@ from typing import Any, cast
 
 from stateplan.physical.explain.normalise import normalise
 from stateplan.physical.plan import SparkPlan
-from stateplan.physical.state import OutputMode
 from stateplan.planner.description import parse_description
 from stateplan.planner.incremental_execution import IncrementalExecution
 from stateplan.planner.model.catalog import Source
 from stateplan.planner.model.ids import id_scope
+from stateplan.planner.model.output_modes import OutputMode
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.query import Query

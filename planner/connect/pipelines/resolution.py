@@ -27,7 +27,6 @@ from ...model.text.logical_text import subplans
 from ...pipelines import refusals
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, Read, is_target
 from ...pipelines.schemas import table_schema
-from ..analyze import schema_of
 from ..console import Console
 from ..guesses import UNKNOWN_TABLE
 from ..places import placed
@@ -199,7 +198,7 @@ class Resolution:
             return table_schema(
                 dataset,
                 [self._written(flow) for flow in flows],
-                case_sensitive=self.session.conf.case_sensitive,
+                self.session.conf.fold,
             )
         except StateplanError as error:
             raise _Refused(error) from None
@@ -207,15 +206,13 @@ class Resolution:
     def _written(self, flow: Flow) -> StructType:
         """The columns that a flow gives its target."""
         frame = self._frames[flow]
-        schema = schema_of(frame.analyzed)
+        schema = frame.analyzed.schema
         if flow.auto_cdc is None:
             return schema
         if flow.auto_cdc.deletes is not None:
             self._type(frame, flow.auto_cdc.deletes)
         sequence = self._type(frame, flow.auto_cdc.sequence_by)
-        return flow.auto_cdc.target_schema(
-            schema, sequence, case_sensitive=self.session.conf.case_sensitive
-        )
+        return flow.auto_cdc.target_schema(schema, sequence, self.session.conf)
 
     def _type(self, frame: Planned, expression: Expression) -> DataType:
         """The type of an expression over a flow's columns."""

@@ -12,14 +12,15 @@ from decimal import Decimal, InvalidOperation
 from ..errors import AnalysisError
 from ..schemas.open_schemas import is_open_duration
 
+DAY_MICROS = 86_400_000_000
 MICROS = {
     "microsecond": 1,
     "millisecond": 1_000,
     "second": 1_000_000,
     "minute": 60_000_000,
     "hour": 3_600_000_000,
-    "day": 86_400_000_000,
-    "week": 7 * 86_400_000_000,
+    "day": DAY_MICROS,
+    "week": 7 * DAY_MICROS,
 }
 _SIGNED_NUMBER = re.compile(r"([+-]?)\s*(\d*)(\.\d*)?")
 _RANGES = {
@@ -43,6 +44,12 @@ def singular(unit: str) -> str:
     """`Days` as `day`."""
     name = unit.lower()
     return name[:-1] if name.endswith("s") else name
+
+
+def in_micros(interval: tuple[int, int, int]) -> int:
+    """How many microseconds a calendar interval has, a month counted as 31 days."""
+    months, days, micros = interval
+    return (months * 31 + days) * DAY_MICROS + micros
 
 
 def parse_interval(text: str) -> tuple[int, int, int]:

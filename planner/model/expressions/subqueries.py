@@ -103,6 +103,7 @@ class LateralJoin(UnaryNode):
     """Each row beside the rows that a subquery gives for it."""
 
     expression_fields = ("query", "condition")
+    shown = ("query", "join_type", "condition")
 
     query: LateralSubquery
     join_type: JoinType = "Inner"

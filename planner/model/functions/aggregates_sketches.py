@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import AnalysisError
-from ..expressions.core import Call, Expression, Literal, lit
+from ..expressions.core import Call, Expression, Literal
 from ..expressions.evaluation import constant_of
 from ..expressions.literal import NULL_LITERAL
 from ..registry import AggregateForms, Finish, Merge, Show, Start, register
@@ -28,7 +28,7 @@ from .aggregates_percentiles import MAX_INT, ordered, require_constant
 from .coercion import cast_unless_same
 from .inputs import parameter
 from .mismatch import diff_types, non_foldable, require_count, unexpected_type
-from .shapes import check_types, first_type, named, never_null, with_arguments
+from .shapes import first_type, named, never_null, with_arguments
 
 # ----------------------------------------------------------------------------- mode, histogram
 
@@ -100,13 +100,6 @@ def _check_listagg(call: Call, conf: Conf) -> Expression:
     return call
 
 
-def _check_sketch(call: Call, conf: Conf) -> Expression:
-    require_count(call, 1, 2)
-    if len(call.arguments) == 1:
-        call = with_arguments(call, [*call.arguments, lit(12)])
-    return check_types(call, ["!int|bigint|string|binary", "!int"], conf)
-
-
 def _sketch_forms(call: Call) -> AggregateForms:
     """HyperLogLog: the sketch as Spark serialises it."""
     value, slots = call.arguments
@@ -168,7 +161,11 @@ register(
         "string_agg",
     ),
     object_aggregate(
-        "hll_sketch_agg", BINARY, _check_sketch, forms=_sketch_forms, state_object="hll sketch"
+        "hll_sketch_agg",
+        BINARY,
+        "!int|bigint|string|binary, [!int=12]",
+        forms=_sketch_forms,
+        state_object="hll sketch",
     ),
     *(
         aggregate(name, LONG, _check_grouping, nullable=never_null)

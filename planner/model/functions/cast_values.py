@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import cast
 
-from ..expressions.intervals import IntervalError, read_interval
+from ..expressions.intervals import DAY_MICROS, IntervalError, read_interval
 from ..registry import NotFolded
 from ..schemas.types import (
     ArrayType,
@@ -37,7 +37,6 @@ from ..text.literal_text import float_text, value_text
 from ..text.time_zones import fixed_offset, zone
 
 MICROS = 1_000_000
-DAY_MICROS = 86_400 * MICROS
 _TRUE = frozenset(("t", "true", "y", "yes", "1"))
 _FALSE = frozenset(("f", "false", "n", "no", "0"))
 # What follows a day does not matter to a date.

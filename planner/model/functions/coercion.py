@@ -124,9 +124,9 @@ def _common_complex(left: DataType, right: DataType, find: Finder, conf: Conf) -
             nulls = nulls or forced(value, left.value_type, right.value_type)
             return MapType(key, value, nulls)
         case (StructType(), StructType()) if len(left.fields) == len(right.fields):
-            fields = []
+            fields, fold = [], conf.fold
             for a, b in zip(left.fields, right.fields, strict=True):
-                if not _same_name(a.name, b.name, conf):
+                if fold(a.name) != fold(b.name):
                     return None
                 inner = find(a.data_type, b.data_type)
                 if inner is None:
@@ -136,10 +136,6 @@ def _common_complex(left: DataType, right: DataType, find: Finder, conf: Conf) -
             return StructType(tuple(fields))
         case _:
             return None
-
-
-def _same_name(left: str, right: str, conf: Conf) -> bool:
-    return left == right if conf.case_sensitive else left.lower() == right.lower()
 
 
 def bounded_decimal(precision: int, scale: int) -> DecimalType:

@@ -178,11 +178,6 @@ def _try_sql(call: Call, show: Show) -> str:
     return show(inner)
 
 
-def _check_random(call: Call, conf: Conf) -> Expression:
-    require_count(call, 0, 1)
-    return check_types(call, ["!int|bigint"] * len(call.arguments), conf)
-
-
 register(
     *(_of_doubles(name) for name in ("acosh", "asinh", "atanh")),
     *(_of_doubles(name, getattr(math, name)) for name in ("cos", "cosh", "sin", "sinh", "tan")),
@@ -263,8 +258,8 @@ register(
     *(_try(name, operator) for operator, name in TRY_NAMES.items()),
     scalar("tryeval", "any", 0, nullable=always_null, sql=_try_sql),
     *each(
-        *named(scalar("rand", "", DOUBLE, check=_check_random, nullable=never_null), "random"),
-        scalar("randn", "", DOUBLE, check=_check_random, nullable=never_null),
+        *named(scalar("rand", "[!int|bigint]", DOUBLE, nullable=never_null), "random"),
+        scalar("randn", "[!int|bigint]", DOUBLE, nullable=never_null),
         deterministic=False,
     ),
 )

@@ -10,6 +10,7 @@ from decimal import Context, Decimal, localcontext
 from typing import cast
 
 from ..expressions.core import Call
+from ..expressions.intervals import DAY_MICROS
 from ..schemas.types import (
     AnsiIntervalType,
     DataType,
@@ -23,7 +24,7 @@ from ..schemas.types import (
     YearMonthIntervalType,
 )
 from ..text.literal_text import float_text, session_time_zone
-from .cast_values import DAY_MICROS, fit_decimal, local_micros, utc_micros, wrap
+from .cast_values import fit_decimal, local_micros, utc_micros, wrap
 
 Binary = Callable[..., object]
 _EXACT = Context(prec=120)  # decimals have up to 38 digits, their quotients twice as many

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, Literal
+from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable
 from ..expressions.evaluation import constant_of, evaluate
 from ..registry import AggregateForms, Buffer, Finish, FunctionSpec, Merge, Over, Start, register
 from ..schemas.types import (
@@ -24,7 +24,6 @@ from ..schemas.types import (
     StructType,
 )
 from ..settings.conf import Conf
-from ..tree import replace
 from .aggregates_common import (
     OBJECT_BUFFER,
     OBJECT_FORMS,
@@ -42,7 +41,6 @@ from .shapes import always_null, check_types, each, invoked, never_null, scalar,
 _BITMAPS = "BitmapExpressionUtils"
 _BITMAP = Buffer("bitmap", BINARY)
 _UTF8 = "ExpressionImplUtils"
-_FALSE = Literal(value=False, type_=BOOLEAN)
 _SKETCHED = "!array|binary|double|float|int|bigint|string"
 _XPATHS: tuple[tuple[str, str, DataType], ...] = (
     ("xpath", "List", ArrayType(STRING, False)),
@@ -55,14 +53,6 @@ _XPATHS: tuple[tuple[str, str, DataType], ...] = (
     ("xpath_double", "Double", DOUBLE),
     ("xpath_number", "Double", DOUBLE),
 )
-
-
-def _check_union(call: Call, conf: Conf) -> Expression:
-    """Different sizes are refused unless the last argument allows them."""
-    wanted = 2 if call.name == "hll_union_agg" else 3
-    if len(call.arguments) == wanted - 1:
-        call = replace(call, arguments=(*call.arguments, _FALSE))
-    return check_types(call, [*["!binary"] * (wanted - 1), "boolean"], conf)
 
 
 def _product_forms(call: Call) -> AggregateForms:
@@ -208,7 +198,8 @@ def _check_path(call: Call, conf: Conf) -> Expression:
 
 
 register(
-    object_aggregate("hll_union_agg", BINARY, _check_union, forms=_union_forms),
+    # Different sizes are refused unless the last argument allows them.
+    object_aggregate("hll_union_agg", BINARY, "!binary, [boolean=false]", forms=_union_forms),
     object_aggregate(
         "count_min_sketch",
         BINARY,
@@ -238,7 +229,7 @@ register(
     aggregate("product", DOUBLE, "double", forms=_product_forms),
     *each(
         scalar("hll_sketch_estimate", "!binary", LONG),
-        scalar("hll_union", "any...", BINARY, check=_check_union),
+        scalar("hll_union", "!binary, !binary, [boolean=false]", BINARY),
         scalar("theta_sketch_estimate", "!binary", LONG),
         scalar("theta_union", "!binary, !binary, [!int=12]", BINARY),
         scalar("theta_difference", "!binary, !binary", BINARY),

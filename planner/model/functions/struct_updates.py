@@ -111,9 +111,9 @@ def combined(call: UpdateFields, conf: Conf) -> UpdateFields:
     names = call.names
     if names is None:
         return call
-    last: dict[str, Expression] = {}
+    fold, last = conf.fold, dict[str, Expression]()
     for name, change in zip(names, call.arguments[1:], strict=True):
-        last[name if conf.case_sensitive else name.lower()] = change
+        last[fold(name)] = change
     if len(last) == len(names):
         return call
     return replace(call, arguments=(call.struct, *last.values()))

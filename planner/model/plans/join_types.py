@@ -39,6 +39,8 @@ JOIN_TYPES: dict[str, JoinType] = {
     "left_anti": "LeftAnti",
 }
 """By what users write: in SQL, in PySpark and with the builder."""
+SHORT_WORDS = {kind: words for words, kind in reversed(JOIN_TYPES.items())}
+"""The shortest of a type's words."""
 
 
 def join_type_of(words: str) -> JoinType | None:

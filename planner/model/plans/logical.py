@@ -5,7 +5,15 @@ from __future__ import annotations
 import uuid
 from dataclasses import field
 
-from ..expressions.core import AttributeReference, Expression, Metadata, SortOrder, to_attribute
+from ..expressions.core import (
+    AttributeReference,
+    Expression,
+    Metadata,
+    Origin,
+    SortOrder,
+    to_attribute,
+)
+from ..expressions.intervals import in_micros, interval_text
 from ..expressions.unresolved import UnresolvedAttribute
 from ..frozen import dataclass
 from ..lazy import cached_property
@@ -24,6 +32,7 @@ class Project(UnaryNode):
     """
 
     expression_fields = ("project_list",)
+    shown = ("project_list",)
 
     project_list: tuple[Expression, ...]
     hidden: tuple[AttributeReference, ...] = field(default=(), compare=False, repr=False)
@@ -38,6 +47,7 @@ class Filter(UnaryNode):
     """WHERE; HAVING too, once analyzed."""
 
     expression_fields = ("condition",)
+    shown = ("condition",)
 
     condition: Expression
 
@@ -47,6 +57,7 @@ class UnresolvedHaving(UnresolvedNode, UnaryNode):
     """HAVING as written, over the aggregate it belongs to."""
 
     expression_fields = ("condition",)
+    shown = ("condition",)
 
     condition: Expression
 
@@ -59,6 +70,7 @@ class UnresolvedQualify(UnresolvedNode, UnaryNode):
     """
 
     expression_fields = ("condition",)
+    shown = ("condition",)
 
     condition: Expression
     listed: bool = False
@@ -90,38 +102,6 @@ def _from_state(columns: tuple[AttributeReference, ...]) -> tuple[AttributeRefer
     return tuple(a.with_nullability(True) for a in columns)
 
 
-def watermark_node_id(number: int) -> str:
-    """The id of a query's watermark operator of that number: a UUID as in Spark, but stable."""
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"stateplan: watermark {number}"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Window(UnaryNode):
-    """Functions with OVER of one partitioning and order beside the child's columns."""
-
-    expression_fields = ("windows", "partition_by", "order_by")
-
-    windows: tuple[Expression, ...]
-    partition_by: tuple[Expression, ...] = ()
-    order_by: tuple[SortOrder, ...] = ()
-
-    @cached_property
-    def output(self) -> tuple[AttributeReference, ...]:
-        return self.child.output + tuple(to_attribute(e) for e in self.windows)
-
-
-@dataclass(frozen=True, kw_only=True)
-class WindowGroupLimit(UnaryNode):
-    """Of each partition only the rows that a rank function can give `limit` or less."""
-
-    expression_fields = ("partition_by", "order_by", "rank")
-
-    rank: Expression
-    limit: int
-    partition_by: tuple[Expression, ...] = ()
-    order_by: tuple[SortOrder, ...] = ()
-
-
 @dataclass(frozen=True, kw_only=True)
 class EventTimeWatermark(UnaryNode):
     """WATERMARK: marks the event-time column with its delay.
@@ -140,11 +120,34 @@ class EventTimeWatermark(UnaryNode):
     delay_text: str
     node_id: str
 
+    @classmethod
+    def of(
+        cls,
+        child: LogicalPlan,
+        event_time: Expression,
+        delay: tuple[int, int, int],
+        number: int,
+        *,
+        delay_text: str | None = None,
+        origin: Origin | None = None,
+    ) -> EventTimeWatermark:
+        """A query's watermark of that number, which makes its id: a UUID as in Spark, but stable.
+
+        The delay is shown as Spark shows intervals, unless there is another text for it.
+        """
+        return cls(
+            child=child,
+            event_time=event_time,
+            delay=delay,
+            delay_text=interval_text(*delay) if delay_text is None else delay_text,
+            node_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"stateplan: watermark {number}")),
+            origin=origin,
+        )
+
     @property
     def delay_ms(self) -> int:
         """The delay in milliseconds, a month counted as 31 days."""
-        months, days, micros = self.delay
-        return (months * 31 + days) * 86_400_000 + micros // 1000
+        return in_micros(self.delay) // 1000
 
     @cached_property
     def output(self) -> tuple[AttributeReference, ...]:
@@ -170,9 +173,14 @@ class Deduplicate(UnaryNode):
     """dropDuplicates over the keys."""
 
     expression_fields = ("keys",)
+    shown = ("keys",)
 
     keys: tuple[Expression, ...]
     within_watermark: bool = False
+
+    @property
+    def node_name(self) -> str:
+        return "DeduplicateWithinWatermark" if self.within_watermark else "Deduplicate"
 
     @cached_property
     def references(self) -> frozenset[int]:
@@ -198,6 +206,7 @@ class GlobalLimit(UnaryNode):
     """At most so many rows over all partitions."""
 
     expression_fields = ("limit",)
+    shown = ("limit",)
 
     limit: Expression
 
@@ -207,8 +216,15 @@ class LocalLimit(UnaryNode):
     """At most so many rows of each partition."""
 
     expression_fields = ("limit",)
+    shown = ("limit",)
 
     limit: Expression
+
+
+def limited(plan: LogicalPlan, limit: Expression, origin: Origin | None = None) -> GlobalLimit:
+    """LIMIT: each partition's first rows, then so many of these."""
+    local = LocalLimit(child=plan, limit=limit, origin=origin)
+    return GlobalLimit(child=local, limit=limit, origin=origin)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,6 +232,7 @@ class Offset(UnaryNode):
     """OFFSET: skips rows; streams refuse it."""
 
     expression_fields = ("offset",)
+    shown = ("offset",)
 
     offset: Expression
 
@@ -289,6 +306,7 @@ class Union(LogicalPlan):
     """UNION ALL; with `by_name`, columns are matched by name."""
 
     child_fields = ("inputs",)
+    shown = ("by_name", "allow_missing")
 
     inputs: tuple[LogicalPlan, ...]
     by_name: bool = False
@@ -353,6 +371,7 @@ class CollectMetrics(UnaryNode):
     """`observe`: aggregates over the rows that pass, under a name."""
 
     expression_fields = ("metrics",)
+    shown = ("name", "metrics")
 
     name: str
     metrics: tuple[Expression, ...]

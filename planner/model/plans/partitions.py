@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import AnalysisError
 from ..expressions.core import Expression
 from ..frozen import dataclass
 from .query_plan import UnaryNode
@@ -10,6 +11,8 @@ from .query_plan import UnaryNode
 @dataclass(frozen=True, kw_only=True)
 class Repartition(UnaryNode):
     """So many partitions: of all rows anew (`shuffle`), or of whole partitions put together."""
+
+    shown = ("num_partitions", "shuffle")
 
     num_partitions: int
     shuffle: bool
@@ -23,6 +26,7 @@ class RepartitionByExpression(UnaryNode):
     """
 
     expression_fields = ("by",)
+    shown = ("by", "num_partitions")
 
     by: tuple[Expression, ...]
     num_partitions: int | None = None
@@ -33,6 +37,7 @@ class RebalancePartitions(UnaryNode):
     """Partitions of about the same size, by the hash of expressions if there are any."""
 
     expression_fields = ("by",)
+    shown = ("by", "num_partitions")
 
     by: tuple[Expression, ...] = ()
     num_partitions: int | None = None
@@ -46,6 +51,18 @@ class Sample(UnaryNode):
     upper: float
     with_replacement: bool = False
     seed: int | None = None
+
+
+def positive(number: int, hint: str) -> int:
+    """A number of partitions that a query asks for.
+
+    Raises:
+        AnalysisError: it is not positive; `hint` says what to write.
+    """
+    if number < 1:
+        message = f"requirement failed: Number of partitions ({number}) must be positive."
+        raise AnalysisError(None, message, hint=hint)
+    return number
 
 
 PARTITION_HINTS = frozenset(("COALESCE", "REPARTITION", "REPARTITION_BY_RANGE", "REBALANCE"))

@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 from ..expressions.core import AttributeReference, Expression, Origin
 from ..frozen import dataclass
 from ..lazy import cached_property
+from ..schemas.types import StructField, StructType
 from ..tree import TreeNode, includes, rebuilt
 
 
@@ -46,13 +47,24 @@ class QueryPlan(TreeNode):
     """A plan node, logical or physical: children, expressions, output columns."""
 
     expression_fields: ClassVar[tuple[str, ...]] = ()
+    shown: ClassVar[tuple[str, ...]] = ()  # the fields and properties that plans show of it
     # What of a node's own expressions is known, and stays so where only its input is another.
     kept: ClassVar[tuple[str, ...]] = ("expressions", "own_expression_classes")
+
+    @property
+    def node_name(self) -> str:
+        """The operator's name in plans."""
+        return type(self).__name__
 
     @property
     def output(self) -> tuple[AttributeReference, ...]:
         """The columns that the node gives, in order."""
         raise NotImplementedError(type(self).__name__)
+
+    @property
+    def schema(self) -> StructType:
+        """The columns' names, types and nullability."""
+        return StructType(tuple(StructField(a.name, a.data_type, a.nullable) for a in self.output))
 
     @cached_property
     def output_ids(self) -> frozenset[int]:

@@ -16,11 +16,16 @@ class SetOperation(LogicalPlan):
     """Compares rows of two inputs column by column; `is_all` counts equal rows one by one."""
 
     child_fields = ("left", "right")
+    shown = ("is_all",)
     word: ClassVar[str]  # as messages name it
 
     left: LogicalPlan
     right: LogicalPlan
     is_all: bool = False
+
+    @property
+    def node_name(self) -> str:
+        return super().node_name + (" All" if self.is_all else "")
 
     @cached_property
     def resolved(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 
 from ..errors import SettingError
@@ -166,6 +166,11 @@ class Conf(Mapping[str, str]):
     @property
     def case_sensitive(self) -> bool:
         return self.flag("spark.sql.caseSensitive")
+
+    @property
+    def fold(self) -> Callable[[str], str]:
+        """Gives a name as it is compared with others."""
+        return str if self.case_sensitive else str.lower
 
     @property
     def time_zone(self) -> str:

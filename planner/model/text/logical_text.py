@@ -11,32 +11,20 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 
 from ..expressions.core import AttributeReference, Expression, Literal, SortOrder
-from ..expressions.subqueries import LateralJoin
 from ..expressions.unresolved import UnresolvedAttribute
 from ..frozen import dataclass
 from ..plans.hints import ResolvedHint, UnresolvedHint
 from ..plans.logical import (
     Aggregate,
-    CollectMetrics,
-    Deduplicate,
     EventTimeWatermark,
     Expand,
-    Filter,
     Generate,
-    GlobalLimit,
     Join,
-    LocalLimit,
-    Offset,
-    Project,
     Sort,
-    Union,
-    UnresolvedHaving,
-    UnresolvedQualify,
-    Window,
-    WindowGroupLimit,
 )
-from ..plans.partitions import RebalancePartitions, Repartition, RepartitionByExpression, Sample
+from ..plans.partitions import Sample
 from ..plans.pivot import UnresolvedPivot
+from ..plans.python_operators import field_text
 from ..plans.query_plan import LogicalPlan, UnresolvedLeaf
 from ..plans.relations import (
     AnalyzedPlan,
@@ -53,9 +41,7 @@ from ..plans.relations import (
     UnresolvedWith,
     View,
 )
-from ..plans.set_operations import SetOperation
-from ..schemas.types import INT
-from .python_text import python_line
+from ..schemas.types import INT, StructType
 from .text import plan_text
 from .trees import tree_lines
 
@@ -187,16 +173,8 @@ def line_text(plan: LogicalPlan, limit: int = MAX_FIELDS) -> str:
 
 def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
     """An operator's name and arguments; empty ones are left out."""
-    kind = type(plan).__name__
+    kind = plan.node_name
     match plan:
-        case Project(project_list=items):
-            return kind, [_list(items, limit) if items else ""]
-        case (
-            Filter(condition=condition)
-            | UnresolvedHaving(condition=condition)
-            | UnresolvedQualify(condition=condition)
-        ):
-            return kind, [argument_text(condition)]
         case Aggregate(grouping=grouping, aggregates=aggregates):
             analytics = plan.grouping_analytics
             if analytics is None:
@@ -206,50 +184,23 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
             return kind, [shown, _list(aggregates, limit)]
         case Sort(order=order, is_global=is_global):
             return kind, [listed(_keys(plan, order), limit), str(is_global).lower()]
-        case GlobalLimit(limit=count) | LocalLimit(limit=count):
-            return kind, [argument_text(count)]
-        case LateralJoin(query=query, join_type=join_type, condition=condition):
-            shown = "" if condition is None else argument_text(condition)
-            return kind, [plan_text(query), join_type, shown]
-        case SetOperation(is_all=is_all):
-            return f"{kind} All" if is_all else kind, [str(is_all).lower()]
-        case Offset(offset=count):
-            return kind, [argument_text(count)]
-        case Union(by_name=by_name, allow_missing=allow_missing):
-            return kind, [str(by_name).lower(), str(allow_missing).lower()]
         case Join(join_type=join_type, condition=condition):
             shown = "" if condition is None else argument_text(condition)
             sides = zip(("left", "right"), plan.hint, strict=True)
             hints = [f"{side}Hint=(strategy={name.lower()})" for side, name in sides if name]
             return kind, [_join_type(plan, join_type), shown, *hints]
-        case Repartition(num_partitions=number, shuffle=shuffle):
-            return kind, [str(number), str(shuffle).lower()]
-        case RepartitionByExpression(by=by, num_partitions=some):
-            return kind, [_list(by, limit) if by else "", "" if some is None else str(some)]
-        case RebalancePartitions(by=by, num_partitions=some):
-            return kind, [_list(by, limit) if by else "", "" if some is None else str(some)]
         case Sample(lower=lower, upper=upper, with_replacement=again, seed=seed):
             bounds = [str(lower), str(upper), str(again).lower()]
             return kind, [*bounds, str(seed), "Poisson" if again else "Bernoulli"]
-        case CollectMetrics(name=name, metrics=metrics):
-            return kind, [name, _list(metrics, limit)]
         case Expand(projections=projections, attributes=attributes):
             shown = listed((_list(p, limit) for p in projections), limit)
             return kind, [shown, _list(attributes, limit)]
-        case Deduplicate(keys=keys, within_watermark=within):
-            return "DeduplicateWithinWatermark" if within else kind, [_list(keys, limit)]
         case EventTimeWatermark(event_time=event_time, delay_text=delay, node_id=node_id):
             if not isinstance(event_time, AttributeReference):
                 return "UnresolvedEventTimeWatermark", [argument_text(event_time), delay]
             return kind, [node_id, argument_text(event_time), delay]
         case Generate():
             return kind, _generate(plan, limit)
-        case Window(windows=windows, partition_by=keys, order_by=order):
-            specification = [_list(part, limit) if part else "" for part in (keys, order)]
-            return kind, [_list(windows, limit), *specification]
-        case WindowGroupLimit(rank=rank, limit=count, partition_by=keys, order_by=order):
-            specification = [_list(part, limit) if part else "" for part in (keys, order)]
-            return kind, [*specification, plan_text(rank), str(count)]
         case Range(start=start, end=end, step=step, slices=slices):
             splits = "None" if slices is None else f"Some({slices})"
             return kind, [f"({start}, {end}, step={step}, splits={splits})"]
@@ -258,8 +209,24 @@ def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
         case UnresolvedPivot(column=column, values=values, aggregates=aggregates):
             return "Pivot", [plan_text(column), _list(values, limit), _list(aggregates, limit)]
         case _:
-            of_python = python_line(plan, lambda texts: listed(texts, limit))
-            return (kind, []) if of_python is None else of_python
+            return kind, [_value_text(getattr(plan, name), limit) for name in plan.shown]
+
+
+def _value_text(value: object, limit: int) -> str:
+    """What a line shows of a field's value: nothing of an empty list."""
+    match value:
+        case None | ():
+            return ""
+        case bool():
+            return str(value).lower()
+        case Expression():
+            return argument_text(value)
+        case tuple():
+            return _list(value, limit)
+        case StructType(fields=fields):
+            return listed(map(field_text, fields), limit) if fields else ""
+        case _:
+            return str(value)
 
 
 def _keys(plan: LogicalPlan, keys: Iterable[Expression]) -> Iterator[str]:

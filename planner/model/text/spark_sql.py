@@ -35,6 +35,7 @@ from ..schemas.types import (
     TimestampType,
 )
 from .literal_sql import literal_sql
+from .text import case_text, direction
 
 NameOf = Callable[[AttributeReference], str]
 
@@ -91,13 +92,8 @@ def _show(node: Expression, show: Callable[[Expression], str], name_of: NameOf) 
             return f"{node.name}({', '.join(show(a) for a in node.arguments)})"
         case Cast(child=child, type_=data_type):
             return f"{cast_function(node)}({show(child)} AS {type_sql(data_type)})"
-        case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
-            branches = "".join(
-                f" WHEN {show(condition)} THEN {show(value)}"
-                for condition, value in zip(conditions, values, strict=True)
-            )
-            rest = "" if otherwise is None else f" ELSE {show(otherwise)}"
-            return f"(CASE{branches}{rest} END)"
+        case CaseWhen():
+            return f"({case_text(node, show)})"
         case GetStructField(child=child, name=name):
             return f"{show(child)}.{quote(name)}"
         case LambdaFunction(body=body, parameters=parameters):
@@ -109,9 +105,7 @@ def _show(node: Expression, show: Callable[[Expression], str], name_of: NameOf) 
         case PreciseTimestampConversion(child=child):
             return _conversion(node, show(child))
         case SortOrder(child=child):
-            direction = "ASC" if node.ascending else "DESC"
-            nulls = "FIRST" if node.nulls_first else "LAST"
-            return f"{show(child)} {direction} NULLS {nulls}"
+            return f"{show(child)} {direction(node)}"
         case AggregateExpression():
             return _aggregate(node, show)
         case WindowExpression():

@@ -88,7 +88,7 @@ def plan_text(expression: Expression) -> str:
         case AggregateExpression():
             return _aggregate(expression)
         case SortOrder(child=child):
-            return f"{plan_text(child)} {_direction(expression)}"
+            return f"{plan_text(child)} {direction(expression)}"
         case LambdaVariable():
             name = f"lambda {expression.name}#{expression.expr_id}"
             return name + type_suffix(expression.type_)
@@ -137,7 +137,8 @@ def _aggregate(aggregate: AggregateExpression) -> str:
     return text
 
 
-def _direction(order: SortOrder) -> str:
+def direction(order: SortOrder) -> str:
+    """`ASC NULLS FIRST`."""
     nulls = "NULLS FIRST" if order.nulls_first else "NULLS LAST"
     return f"{'ASC' if order.ascending else 'DESC'} {nulls}"
 
@@ -190,16 +191,21 @@ def frame_in_plan(frame: str, values: tuple[Expression, ...] = ()) -> str:
     return f"specifiedwindowframe({kind}, {', '.join(shown)})"
 
 
+def case_text(case: CaseWhen, show: Show) -> str:
+    """`CASE WHEN a THEN b ELSE c END`."""
+    branches = "".join(
+        f" WHEN {show(condition)} THEN {show(value)}"
+        for condition, value in zip(case.conditions, case.values, strict=True)
+    )
+    rest = "" if case.otherwise is None else f" ELSE {show(case.otherwise)}"
+    return f"CASE{branches}{rest} END"
+
+
 def _shared(expression: Expression, show: Show) -> str:
     """The expressions whose two forms differ only in those of their children."""
     match expression:
-        case CaseWhen(conditions=conditions, values=values, otherwise=otherwise):
-            branches = "".join(
-                f" WHEN {show(condition)} THEN {show(value)}"
-                for condition, value in zip(conditions, values, strict=True)
-            )
-            rest = "" if otherwise is None else f" ELSE {show(otherwise)}"
-            return f"CASE{branches}{rest} END"
+        case CaseWhen():
+            return case_text(expression, show)
         case GetStructField(child=child, name=name):
             return f"{show(child)}.{name}"
         case UnresolvedExtractValue(child=child, extraction=extraction):
@@ -300,7 +306,7 @@ def pretty(expression: Expression) -> str:
             word = "TRY_CAST" if expression.mode == "TRY" else "CAST"
             return f"{word}({pretty(child)} AS {data_type.sql})"
         case SortOrder(child=child):
-            return f"{pretty(child)} {_direction(expression)}"
+            return f"{pretty(child)} {direction(expression)}"
         case LambdaVariable():
             return "namedlambdavariable()"
         case LambdaFunction(body=body, parameters=parameters):

@@ -49,10 +49,6 @@ def unresolved_text(expression: Expression, show: Show) -> str | None:
             return None
 
 
-def _names(names: tuple[tuple[str, ...], ...]) -> str:
-    return ", ".join(".".join(parts) for parts in names)
-
-
 def is_built_by_parser(function: UnresolvedFunction) -> bool:
     """Whether the grammar has a form for it with as many operands: it was not looked up by name."""
     spec = registry.find(function.name)

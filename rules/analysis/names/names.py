@@ -20,8 +20,9 @@ from ....planner.model.expressions.unresolved import (
     UnresolvedFunction,
 )
 from ....planner.model.functions.text_values import edit_distance
-from ....planner.model.plans.logical import Aggregate, Filter, Generate, Join, Project, Sort, Window
+from ....planner.model.plans.logical import Aggregate, Filter, Generate, Join, Project, Sort
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.windows import Window
 from ....planner.model.registry import find
 from ....planner.model.schemas.types import quote_if_needed
 from ....planner.model.text.quoting import to_sql_id

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ....planner.model.errors import AnalysisError
@@ -25,7 +25,7 @@ Path = tuple[int, ...]
 
 
 def without_excepted(
-    columns: Sequence[Expression], star: UnresolvedStar, case_sensitive: bool
+    columns: Sequence[Expression], star: UnresolvedStar, fold: Callable[[str], str]
 ) -> list[Expression]:
     """The star's columns but those that it excepts; of a struct with less fields a new one.
 
@@ -35,7 +35,7 @@ def without_excepted(
         AnalysisError: a name means no column or several, or two names mean the same.
     """
     named = [to_attribute(c) for c in columns if isinstance(c, Alias | AttributeReference)]
-    scope = Scope(named, case_sensitive=case_sensitive)
+    scope = Scope(named, fold)
     paths = [_path(parts, scope, star) for parts in star.except_names]
     for number, path in enumerate(paths):
         if any(path[: len(o)] == o or o[: len(path)] == path for o in paths[:number]):
@@ -105,7 +105,7 @@ def expand_star(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
         if not columns:
             columns = _fields(star, resolver)
     if star.except_names:
-        return without_excepted(columns, star, scope.case_sensitive)
+        return without_excepted(columns, star, scope.fold)
     return columns
 
 

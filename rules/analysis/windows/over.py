@@ -25,8 +25,9 @@ from ....planner.model.expressions.core import (
 )
 from ....planner.model.expressions.equality import Canonical, canonical
 from ....planner.model.expressions.windows import WindowExpression
-from ....planner.model.plans.logical import Aggregate, Project, Window
+from ....planner.model.plans.logical import Aggregate, Project
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.windows import Window
 from ....planner.model.text.quoting import to_sql_expr
 from ....planner.model.text.text import default_frame, frame_in_plan, pretty
 from ....planner.model.tree import replace

@@ -26,7 +26,7 @@ from ....planner.model.expressions.core import (
     Metadata,
     lit,
 )
-from ....planner.model.expressions.intervals import parse_interval
+from ....planner.model.expressions.intervals import in_micros, parse_interval
 from ....planner.model.expressions.windows import (
     PreciseTimestampConversion,
     SessionWindow,
@@ -271,5 +271,4 @@ def _is_positive_constant(gap: Expression) -> bool:
     except AnalysisError:  # raised when the query runs, as Spark does
         return False
     assert isinstance(value, tuple)
-    months, days, micros = value
-    return bool((months * 31 + days) * 86_400_000_000 + micros > 0)
+    return in_micros(value) > 0

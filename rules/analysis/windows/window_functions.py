@@ -10,7 +10,7 @@ from typing import Any
 
 from ....planner.model.errors import AnalysisError
 from ....planner.model.expressions.core import Call, Expression, Literal
-from ....planner.model.expressions.intervals import parse_interval
+from ....planner.model.expressions.intervals import DAY_MICROS, parse_interval
 from ....planner.model.expressions.unresolved import UnresolvedFunction
 from ....planner.model.expressions.windows import SessionWindow, TimeWindow, WindowTime
 from ....planner.model.functions.mismatch import input_of
@@ -81,7 +81,7 @@ def _interval_micros(text: str, function: UnresolvedFunction) -> int:
         raise located(error, function.origin) from None
     if months:
         raise failure("_LEGACY_ERROR_TEMP_3231", interval=text)
-    return days * 86_400_000_000 + micros
+    return days * DAY_MICROS + micros
 
 
 def _session(function: UnresolvedFunction, context: Context) -> Expression:

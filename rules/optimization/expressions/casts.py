@@ -7,6 +7,7 @@ import struct
 from decimal import ROUND_HALF_UP, Decimal
 
 from ....planner.model.expressions.core import Call, Cast, Expression, Literal
+from ....planner.model.expressions.intervals import DAY_MICROS
 from ....planner.model.expressions.literal import lit
 from ....planner.model.functions.build import NULL_BOOLEAN, call, is_call, is_null, negate
 from ....planner.model.schemas.casts import can_up_cast
@@ -94,7 +95,6 @@ def combine_concats(expression: Expression) -> Expression:
     return replace(expression, arguments=tuple(flat))
 
 
-DAY = 86_400_000_000
 Number = bool | int | float | Decimal
 
 
@@ -245,8 +245,8 @@ def _narrowed(value: Number, source: DataType) -> Number | None:
 def _compare_days(name: str, column: Expression, literal: Literal) -> Expression | None:
     """`cast(ts as date) = day` -> `ts >= day AND ts < day + 1`, and the like."""
     assert isinstance(literal.value, int)
-    begin = Literal(value=literal.value * DAY, type_=column.data_type)
-    end = Literal(value=(literal.value + 1) * DAY, type_=column.data_type)
+    begin = Literal(value=literal.value * DAY_MICROS, type_=column.data_type)
+    end = Literal(value=(literal.value + 1) * DAY_MICROS, type_=column.data_type)
     match name:
         case ">":
             return call(">=", column, end)
@@ -264,7 +264,7 @@ def _compare_days(name: str, column: Expression, literal: Literal) -> Expression
 def _compare_date(name: str, column: Expression, literal: Literal) -> Expression | None:
     """`cast(day as timestamp) > t` -> `day > date of t`."""
     assert isinstance(literal.value, int)
-    day, rest = divmod(literal.value, DAY)
+    day, rest = divmod(literal.value, DAY_MICROS)
     date = Literal(value=day, type_=column.data_type)
     if rest == 0:
         return call(name, column, date)

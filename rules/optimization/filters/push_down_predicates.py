@@ -35,10 +35,10 @@ from ....planner.model.plans.logical import (
     Project,
     Sort,
     Union,
-    Window,
 )
 from ....planner.model.plans.partitions import Repartition, RepartitionByExpression
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
+from ....planner.model.plans.windows import Window
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import (

@@ -18,7 +18,6 @@ from ....planner.model.plans.logical import (
     Offset,
     Project,
     Sort,
-    Window,
 )
 from ....planner.model.plans.partitions import (
     RebalancePartitions,
@@ -26,6 +25,7 @@ from ....planner.model.plans.partitions import (
     RepartitionByExpression,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.windows import Window
 from ...common.trees import equated
 from ..support import settings
 from .limits import max_rows

@@ -28,11 +28,11 @@ from ....planner.model.plans.logical import (
     Project,
     Sort,
     Union,
-    Window,
-    WindowGroupLimit,
+    limited,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import LocalRelation, OneRowRelation
+from ....planner.model.plans.windows import Window, WindowGroupLimit
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import top_down, with_sides
@@ -206,9 +206,7 @@ def _combined(node: GlobalLimit | LocalLimit, number: int) -> LogicalPlan:
         ):
             other = _number(inner.limit)
             if other is not None:
-                limit = lit(min(number, other))
-                below = LocalLimit(child=inner.child.child, limit=limit)
-                return GlobalLimit(child=below, limit=limit)
+                return limited(inner.child.child, lit(min(number, other)))
         return node
     if type(child) is type(node) and isinstance(child, GlobalLimit | LocalLimit):
         other = _number(child.limit)
@@ -254,8 +252,7 @@ def _with_group_limit(condition: Expression, window: Window) -> Window | None:
         return None
     if not window.partition_by and rank.name == "row_number":
         ordered = Sort(child=window.child, order=window.order_by)
-        first = GlobalLimit(child=LocalLimit(child=ordered, limit=lit(limit)), limit=lit(limit))
-        return replace(window, child=first)
+        return replace(window, child=limited(ordered, lit(limit)))
     below = WindowGroupLimit(
         rank=rank,
         limit=limit,

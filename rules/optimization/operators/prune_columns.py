@@ -12,9 +12,9 @@ from ....planner.model.plans.logical import (
     Join,
     Project,
     Union,
-    Window,
 )
 from ....planner.model.plans.query_plan import LogicalPlan
+from ....planner.model.plans.windows import Window
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import pruned, rewrite_down, rewrite_up

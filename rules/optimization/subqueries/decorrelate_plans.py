@@ -42,9 +42,9 @@ from ....planner.model.plans.logical import (
     Project,
     Sort,
     Union,
-    Window,
 )
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
+from ....planner.model.plans.windows import Window
 from ....planner.model.schemas.casts import can_up_cast
 from ....planner.model.tree import replace
 from ...common.trees import each_once, filtered

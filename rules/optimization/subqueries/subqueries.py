@@ -24,7 +24,7 @@ from ....planner.model.expressions.subqueries import (
     subqueries_in,
 )
 from ....planner.model.functions.build import call, struct_of
-from ....planner.model.plans.logical import Aggregate, GlobalLimit, LocalLimit, Project, Sort
+from ....planner.model.plans.logical import Aggregate, Project, Sort, limited
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import OneRowRelation
 from ....planner.model.schemas.types import ArrayType, BinaryType, MapType, StringType, StructType
@@ -61,8 +61,8 @@ def rewrite_lone_exists(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
         if not isinstance(subquery, Exists) or subquery.correlated:
             return subquery
         one = Project(child=subquery.plan, project_list=(Alias(child=lit(1), name="col"),))
-        limited = GlobalLimit(child=LocalLimit(child=one, limit=lit(1)), limit=lit(1))
-        return call("isnotnull", ScalarSubquery(plan=limited, expr_id=subquery.expr_id))
+        first = limited(one, lit(1))
+        return call("isnotnull", ScalarSubquery(plan=first, expr_id=subquery.expr_id))
 
     return rewrite_subqueries(plan, rewrite)
 

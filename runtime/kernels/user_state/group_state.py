@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...state import NEVER
-from ...state.rows import Int64, Mask
+from ...state.rows import Int64
 from ..kernel import (
     Figures,
     Input,
@@ -21,12 +21,11 @@ from ..kernel import (
     Outcome,
     StateRows,
     StateStore,
-    at_or_below,
-    event_times,
 )
-from .frames import Emitted, Frames, PandasSettings
-from .functions import UserFunction, users_code
+from .frames import Emitted, Frames
+from .functions import users_code
 from .groups import Groups, in_key_order, together
+from .kernel import UserStateKernel
 from .values import arrow_of, from_arrow, internal, to_arrow
 
 NO_TIMESTAMP = -1
@@ -35,7 +34,7 @@ _LAST_MS = (NEVER - 1) // 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupStateKernel(OneStoreKernel):
+class GroupStateKernel(UserStateKernel, OneStoreKernel):
     """Calls the function once for each key that has rows, then for each whose timeout has passed.
 
     What is in the state of a key: its value, or null, and its timeout. A call that neither updates
@@ -43,34 +42,12 @@ class GroupStateKernel(OneStoreKernel):
     does so again in the next batch.
 
     Attributes:
-        rows: the Arrow schema of the rows.
-        keys: the columns that make the key.
-        emits: the Arrow schema of what the function returns.
-        function: the function.
         state: the schema of the state, as PySpark's JSON.
         timeout: NoTimeout, ProcessingTimeTimeout or EventTimeTimeout.
-        settings: how rows become pandas.
-        now_ms: the time of the batch.
-        watermark_ms: the watermark, None without one.
-        time: the event-time column.
-        late: up to which event time rows are dropped, in microseconds.
     """
 
-    rows: Any
-    keys: tuple[int, ...]
-    emits: Any
-    function: UserFunction
     state: str
     timeout: str
-    settings: PandasSettings
-    now_ms: int
-    watermark_ms: int | None = None
-    time: int | None = None
-    late: int | None = None
-
-    @property
-    def _key_schema(self) -> Any:
-        return pa.schema([self.rows.field(i) for i in self.keys])
 
     @property
     def _schema(self) -> Any:
@@ -87,19 +64,11 @@ class GroupStateKernel(OneStoreKernel):
         values = [pa.field("v0", arrow_of(self._schema))]
         if self._times_out:
             values.append(pa.field("v1", pa.int64()))
-        return Layout(self._key_schema, pa.schema(values), self._times_out)
+        return Layout(self.key_schema, pa.schema(values), self._times_out)
 
     @property
-    def input(self) -> Any:
-        return self.rows
-
-    @property
-    def users_function(self) -> UserFunction:
-        return self.function
-
-    @property
-    def output(self) -> Any:
-        return self.emits
+    def in_event_time(self) -> bool:
+        return self.timeout == "EventTimeTimeout"
 
     @property
     def evicts(self) -> int | None:
@@ -109,11 +78,11 @@ class GroupStateKernel(OneStoreKernel):
     @property
     def _threshold_ms(self) -> int | None:
         """Timeouts before it have passed."""
-        return self.watermark_ms if self.timeout == "EventTimeTimeout" else self.now_ms
+        return self.watermark_ms if self.in_event_time else self.now_ms
 
     def run(self, rows: Input, store: StateStore) -> Outcome:
-        kept, dropped = self._without_late(rows)
-        groups = Groups.of(kept, self.keys, self._key_schema)
+        kept, dropped = self.without_late(rows)
+        groups = Groups.of(kept, self.keys, self.key_schema)
         past = self._past(store)
         keys, (with_rows, _) = together([groups.keys, past])
         called = _Calls(self, keys, store)
@@ -124,12 +93,6 @@ class GroupStateKernel(OneStoreKernel):
         for place in in_key_order(keys.columns, called.timed_out(self._threshold_ms)):
             called.after_timeout(place)
         return called.outcome(dropped)
-
-    def _without_late(self, rows: Input) -> tuple[Input, int]:
-        if self.time is None or self.timeout != "EventTimeTimeout":
-            return rows, 0
-        late: Mask = at_or_below(event_times(rows.rows.column(self.time)), self.late)
-        return (rows.take(np.flatnonzero(~late)), int(late.sum())) if late.any() else (rows, 0)
 
     def _past(self, store: StateStore) -> Keys:
         """The keys whose timeout has passed."""

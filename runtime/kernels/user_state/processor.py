@@ -5,20 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 
 from ...state import NEVER
 from ...state.parts import TIMERS, variable_part
-from ...state.rows import Mask
 from ..errors import KernelError
-from ..kernel import Decision, Input, Kernel, Keys, Layout, StateStore, at_or_below, event_times
+from ..kernel import Decision, Input, Kernel, Keys, Layout, StateStore
 from .calls import Run, parsed, processor_of
-from .frames import PandasSettings
 from .functions import UserFunction, users_code
 from .groups import Groups, in_key_order, together
+from .kernel import UserStateKernel
 from .tables import Table, Timers
 from .variables import Declared, Variable, layouts
 
@@ -42,15 +40,13 @@ class InitialColumns:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProcessorKernel(Kernel):
+class ProcessorKernel(UserStateKernel, Kernel):
     """Calls a processor for each key that has rows, then for each timer that has expired.
 
     Timers that expire while timers are handled wait for the next batch; those registered while rows
     are handled do not.
 
     Attributes:
-        rows, keys, emits, function, settings, now_ms, watermark_ms, time, late: as for
-            `GroupStateKernel`; rows are late only where timers go by event time.
         names: how the processor knows the keys.
         rows_as: what it gets.
         variables: those that it declares.
@@ -62,45 +58,23 @@ class ProcessorKernel(Kernel):
         emitted_time: the column of what it returns that must not be late.
     """
 
-    rows: Any
-    keys: tuple[int, ...]
     names: tuple[str, ...]
-    emits: Any
-    function: UserFunction
     rows_as: Rows
     variables: tuple[Variable, ...]
     deleted: tuple[str, ...]
     taken_back: int
     time_mode: str
-    settings: PandasSettings
-    now_ms: int
-    watermark_ms: int | None = None
-    time: int | None = None
-    late: int | None = None
     initial: InitialColumns | None = None
     by_name: bool = False
     emitted_time: int | None = None
-
-    @property
-    def key_schema(self) -> Any:
-        """The Arrow schema of the keys."""
-        return pa.schema([self.rows.field(i) for i in self.keys])
 
     @property
     def layouts(self) -> Mapping[str, Layout]:
         return layouts(self.variables, self.key_schema, self.time_mode, by_name=self.by_name)
 
     @property
-    def input(self) -> Any:
-        return self.rows
-
-    @property
-    def users_function(self) -> UserFunction:
-        return self.function
-
-    @property
-    def output(self) -> Any:
-        return self.emits
+    def in_event_time(self) -> bool:
+        return self.time_mode == "EventTime"
 
     @property
     def evictions(self) -> Mapping[str, int | None]:
@@ -130,7 +104,7 @@ class ProcessorKernel(Kernel):
         return None
 
     def decide(self, rows: Input, stores: Mapping[str, StateStore]) -> Decision:
-        kept, dropped = self._without_late(rows)
+        kept, dropped = self.without_late(rows)
         groups = Groups.of(kept, self.keys, self.key_schema)
         keys, (with_rows, *_) = together([groups.keys, *self._past(stores)])
         run = Run(self, keys, stores)
@@ -139,12 +113,6 @@ class ProcessorKernel(Kernel):
         run.with_rows(groups, numbers, with_rows)
         run.expired_timers()
         return run.end(dropped)
-
-    def _without_late(self, rows: Input) -> tuple[Input, int]:
-        if self.time is None or self.time_mode != "EventTime":
-            return rows, 0
-        late: Mask = at_or_below(event_times(rows.rows.column(self.time)), self.late)
-        return (rows.take(np.flatnonzero(~late)), int(late.sum())) if late.any() else (rows, 0)
 
     def _past(self, stores: Mapping[str, StateStore]) -> Iterator[Keys]:
         """The keys of timers and values that have expired."""

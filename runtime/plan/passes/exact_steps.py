@@ -9,6 +9,7 @@ from ....physical.exchange import ShuffleExchangeExec, SortExec, TakeOrderedAndP
 from ....physical.joins import BaseJoinExec, BroadcastHashJoinExec, EquiJoinExec
 from ....planner.model.errors import RuntimeFailure
 from ....planner.model.expressions.core import AttributeReference, Call, Expression, SortOrder
+from ....planner.model.plans.join_types import SHORT_WORDS
 from ....planner.model.schemas.types import BOOLEAN, DataType, StructType
 from ....planner.model.tree import replace
 from ..facts import BatchFacts, Exactness
@@ -16,16 +17,7 @@ from ..nodes import AsIs, Exchange, Kernel, RuntimeNode, Union
 from ..observing_nodes import ObserveEventTime
 from ..specs import SessionSpec
 
-_HOW = {
-    "Inner": "inner",
-    "LeftOuter": "left",
-    "RightOuter": "right",
-    "FullOuter": "full",
-    "LeftSemi": "semi",
-    "LeftAnti": "anti",
-    "Cross": "inner",
-    "ExistenceJoin": "existence",
-}
+_HOW = {**SHORT_WORDS, "Cross": SHORT_WORDS["Inner"], "ExistenceJoin": "existence"}
 """The names that steps have in the table, by Spark's join types."""
 
 

@@ -14,8 +14,6 @@ it for the batches that follow.
 
 from __future__ import annotations
 
-from typing import Literal
-
 from ....physical.basic import GenerateExec
 from ....physical.exchange import BroadcastExchangeExec
 from ....physical.joins import BroadcastHashJoinExec
@@ -31,11 +29,10 @@ from ....planner.model.schemas.types import (
 )
 from ....planner.model.tree import replace
 from ..nodes import AsIs, ReadTable, RuntimeNode, Select
-from ..reading_nodes import Explode, LookUp
+from ..reading_nodes import Explode, LookUp, LookUpType
 from .merge_selects import combined
 
-_Kept = Literal["Inner", "LeftOuter", "LeftSemi", "LeftAnti"]
-_KEPT: dict[tuple[str, str], _Kept] = {
+_KEPT: dict[tuple[str, str], LookUpType] = {
     ("Inner", "BuildRight"): "Inner",
     ("Inner", "BuildLeft"): "Inner",
     ("LeftOuter", "BuildRight"): "LeftOuter",
