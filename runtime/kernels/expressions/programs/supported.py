@@ -102,7 +102,7 @@ OPERATIONS: dict[str, Operation] = {
         ),
     ),
     "unscaledvalue": Operation((("decimal",),), accepts=numbers.decimal_in_long),
-    "makedecimal": Operation((("bigint",),), raises="ANSI", accepts=numbers.decimal_in_long),
+    "makedecimal": Operation((("bigint",),), raises="ANSI"),
     **dict.fromkeys(
         ("round", "bround"), Operation((("double", "=int"),), accepts=numbers.few_places)
     ),
