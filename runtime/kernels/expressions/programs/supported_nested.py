@@ -14,9 +14,7 @@ NESTED: dict[str, Operation] = {
     "map": Operation(
         (("any", "any"),), variadic=True, eager=True, raises="always", accepts=nested.keys_of_types
     ),
-    "sequence": Operation(
-        (*same(WHOLE, 2), *same(WHOLE, 3)), raises="always", accepts=same_kinds
-    ),
+    "sequence": Operation((*same(WHOLE, 2), *same(WHOLE, 3)), raises="always", accepts=same_kinds),
     "slice": Operation((("array", "int", "int"),), raises="always"),
     **{name: Operation((("map",),)) for name in ("map_keys", "map_values", "map_entries")},
     "mapsort": Operation((("map",),), accepts=nested.identical_keys),
