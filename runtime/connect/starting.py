@@ -116,11 +116,7 @@ def _sink(
         return NoopSink(counts=True)
     if format_ == "memory":
         if name is None:
-            raise AnalysisError(
-                None,
-                "queryName must be specified for memory sink",
-                hint="Name the query with queryName('...'): its rows are a view of that name.",
-            )
+            raise AnalysisError.of("_LEGACY_ERROR_TEMP_1194")
         schema = spark_schema(schema_of(execution.analyzed))
         session.spark.createDataFrame([], schema).createOrReplaceTempView(name)
         return MemorySink(session.spark, name)
@@ -179,9 +175,4 @@ def _checkpoint(message: Message, conf: Conf, name: str | None) -> str | None:
     to_table = message.WhichOneof("sink_destination") == "table_name"
     if not to_table and _format(message, conf) in _TEMPORARY:
         return None
-    raise AnalysisError(
-        None,
-        'checkpointLocation must be specified either through option("checkpointLocation", ...) or '
-        f'SparkSession.conf.set("{_CHECKPOINTS}", ...)',
-        hint="Give the query a checkpoint directory.",
-    )
+    raise AnalysisError.of("_LEGACY_ERROR_TEMP_1298", config=_CHECKPOINTS)
