@@ -133,6 +133,12 @@ def _counted_if(counted: Symbol) -> Symbol | None:
     return None
 
 
+def _constructs(name: str) -> bool:
+    """Whether a function's values hold those that it is given, as structs and arrays do."""
+    spec = find(name)
+    return spec is not None and spec.constructor
+
+
 def _all_of(condition: Symbol) -> tuple[Symbol, ...]:
     match condition:
         case ("call", "and", _, _, tuple(parts)):
@@ -140,17 +146,17 @@ def _all_of(condition: Symbol) -> tuple[Symbol, ...]:
     return (condition,)
 
 
-_HOLDING = ("named_struct", "array", "if", "coalesce")
-"""Functions whose values hold structs that they are given."""
-
-
 def nameless(value: Symbol) -> Symbol:
     """A stored value without the names of its structs' fields: state has them by position."""
     match value:
-        case ("buffer", place, ("aggregate", ("call", name, zone, options, arguments), *rest)):
-            stored = tuple(map(nameless, arguments))  # type: ignore[arg-type]
+        case (
+            "buffer",
+            place,
+            ("aggregate", ("call", name, zone, options, tuple(arguments)), *rest),
+        ):
+            stored = tuple(map(nameless, arguments))
             return ("buffer", place, ("aggregate", ("call", name, zone, options, stored), *rest))
-        case ("call", str(name), zone, options, tuple(parts)) if name in _HOLDING:
+        case ("call", str(name), zone, options, tuple(parts)) if _constructs(name):
             kept = () if name == "named_struct" else options
             return ("call", name, zone, kept, tuple(map(nameless, parts)))
         case ("one of", tuple(choices)):
