@@ -453,6 +453,25 @@ def _of_signature(
         yield from _called(name, arguments, ansi)
 
 
+def _sequences(arguments: tuple[Expression, ...]) -> Iterator[Expression]:
+    """Short ones, up and down; the steps lead to their ends."""
+    kind = arguments[0].data_type
+
+    def near(bound: Expression) -> Expression:
+        return Call(name="pmod", arguments=(bound, Literal(value=20, type_=kind)))
+
+    def negative(number: Expression) -> Expression:
+        return Call(name="negative", arguments=(number,))
+
+    first, last, *_ = map(near, arguments)
+    if len(arguments) == 2:
+        yield Call(name="sequence", arguments=(first, last))
+        return
+    step = Call(name="+", arguments=(near(arguments[2]), Literal(value=1, type_=kind)))
+    yield Call(name="sequence", arguments=(negative(first), last, step))
+    yield Call(name="sequence", arguments=(last, negative(first), negative(step)))
+
+
 def _called(name: str, arguments: tuple[Expression, ...], ansi: bool) -> Iterator[Expression]:
     """An operation of arguments; a few have forms of their own."""
     match name:
@@ -489,6 +508,8 @@ def _called(name: str, arguments: tuple[Expression, ...], ansi: bool) -> Iterato
                 arguments=(lit("a b"), arguments[0], lit("c"), arguments[-1]),
             )
             yield Call(name=name, arguments=(named,), time_zone="UTC")
+        case "sequence":
+            yield from _sequences(arguments)
         case "gettimestamp":
             for fails in (True, False) if ansi else (False,):
                 options = (TIMESTAMP, "try_to_timestamp", fails)
@@ -525,6 +546,11 @@ def _arguments(
         zone = (lit("Europe/Berlin"),) if len(signature) > 6 else ()
         yield (*fields, seconds, *zone)
         yield (lit(2024), lit(2), lit(29), *fields[:2], seconds, *zone)
+        return
+    if name == "atleastnnonnulls":
+        for column in (c for (_, index), c in COLUMNS.items() if index == 0):
+            yield lit(1), column
+            yield lit(2), column, COLUMNS[STRING, 1], COLUMNS[DOUBLE, 2]
         return
     if name in ("array", "map"):
         for column in (c for (_, index), c in COLUMNS.items() if index == 0):

@@ -128,6 +128,14 @@ def test_expressions(session: SparkSession, topic: str, ansi: bool, tmp_path: Pa
     assert not found, "\n".join(found)
 
 
+@pytest.mark.parametrize("topic", CASES)
+def test_no_rows(topic: str) -> None:
+    program = compile_program([expression_of(t, ansi=True) for t in CASES[topic]], COLUMNS)
+    assert program is not None
+    found = Evaluator(program).evaluate(DATA.batch.slice(0, 0))
+    assert {len(column) for column in found} == {0}
+
+
 def test_a_comparator_that_gives_null(session: SparkSession) -> None:
     """Java's sort gives the error in a wrapper of its own: only the condition is compared."""
     text = "array_sort(many, (l, r) -> if(l > r, CAST(NULL AS INT), 0))"

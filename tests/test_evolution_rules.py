@@ -58,6 +58,18 @@ SAME = {
         "events.select(F.udf(lambda k: k.upper())('k').alias('k')).groupBy('k').count()",
         "events.select(F.udf( \n lambda k: k.upper())('k').alias('k')).groupBy('k').count()",
     ),
+    "grouping sets in another order": (
+        "SELECT k, g, count(*) FROM STREAM events GROUP BY GROUPING SETS ((k), (g), (k, g))",
+        "SELECT k, g, count(*) FROM STREAM events GROUP BY GROUPING SETS ((k, g), (k), (g))",
+    ),
+    "a condition of a count": (
+        "SELECT k, count(*) FILTER (WHERE v > 2 AND w > 3) AS n FROM STREAM events GROUP BY k",
+        "SELECT k, count_if(v > 2 AND w > 3) AS n FROM STREAM events GROUP BY k",
+    ),
+    "a condition of a count as a case": (
+        "SELECT k, count(CASE WHEN v > 2 THEN 1 END) AS n FROM STREAM events GROUP BY k",
+        "SELECT k, count_if(v > 2) AS n FROM STREAM events GROUP BY k",
+    ),
 }  # fmt: skip
 
 
@@ -91,6 +103,11 @@ DIFFERS = {
         "SELECT x, count(*) FROM (SELECT explode(split(k, ',')) x FROM STREAM events) GROUP BY x",
         "SELECT x, count(*) FROM (SELECT explode(split(k, ';')) x FROM STREAM events) GROUP BY x",
         "keys",
+    ),
+    "names in a text that is kept": (
+        "SELECT k, max(to_json(struct(v AS p))) AS m FROM STREAM events GROUP BY k",
+        "SELECT k, max(to_json(struct(v AS q))) AS m FROM STREAM events GROUP BY k",
+        "aggregates",
     ),
     "the time column of a window": (
         "SELECT window(ts, '1 minute') AS t, count(*) AS n FROM STREAM events GROUP BY 1",

@@ -52,8 +52,9 @@ WITHIN_RUNTIME = {
         "runtime/state/sorting",
     ),
     "runtime/kernels/aggregates": (
-        *("runtime/state", "runtime/kernels/columns", "runtime/kernels/sketches"),
-        *("runtime/kernels/errors", "runtime/kernels/grouping", "runtime/kernels/kernel"),
+        *("runtime/state", "runtime/kernels/columns", "runtime/kernels/hashes"),
+        *("runtime/kernels/sketches", "runtime/kernels/errors", "runtime/kernels/grouping"),
+        "runtime/kernels/kernel",
     ),
     "runtime/kernels/joins": (
         *("runtime/state", "runtime/kernels/expressions"),

@@ -413,10 +413,12 @@ def test_refusals(connect: Connect, tmp_path: Path) -> None:
     stream = _stream(spark, tmp_path / "in", ("a", 1))
     with pytest.raises(Exception, match="WRITE_STREAM_NOT_ALLOWED"):
         spark.range(3).writeStream.format("noop").start()
-    with pytest.raises(Exception, match="checkpointLocation must be specified"):
+    with pytest.raises(Exception, match="checkpointLocation must be specified") as refused:
         stream.writeStream.format("parquet").start(str(tmp_path / "out"))
-    with pytest.raises(Exception, match="queryName must be specified for memory sink"):
+    assert refused.value.getCondition() == "_LEGACY_ERROR_TEMP_1298"  # type: ignore[attr-defined]
+    with pytest.raises(Exception, match="queryName must be specified for memory sink") as refused:
         stream.writeStream.format("memory").start()
+    assert refused.value.getCondition() == "_LEGACY_ERROR_TEMP_1194"  # type: ignore[attr-defined]
     with pytest.raises(Exception, match="continuous trigger is not supported"):
         stream.writeStream.format("noop").trigger(continuous="1 second").start()
     with pytest.raises(Exception, match="DATA_SOURCE_NOT_FOUND"):

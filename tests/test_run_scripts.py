@@ -73,6 +73,37 @@ def test_columns_of_directories_are_those_that_spark_knows(tmp_path: Path) -> No
     assert ended.stdout == f"{columns} [('a', 1, 7)]\n{columns} [('a', 1, '07')]\n"
 
 
+_SUBQUERIES = """
+import sys
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+table = spark.createDataFrame([("a", 1), ("b", 5), (None, 9)], "k STRING, w INT")
+table.createOrReplaceTempView("t")
+spark.readStream.schema("k string, v int").json(sys.argv[1]).createOrReplaceTempView("s")
+query = spark.sql(
+    "SELECT v, EXISTS (SELECT 1 FROM t WHERE t.k = s.k AND w > 1) AS e, k IN (SELECT k FROM t), "
+    "(SELECT max(w) FROM t WHERE t.k = s.k) AS m FROM s "
+    "WHERE k NOT IN (SELECT k FROM t WHERE w > 5 AND k IS NOT NULL)"
+).writeStream.format("memory").queryName("seen").trigger(availableNow=True).start()
+query.awaitTermination()
+print(sorted(tuple(row) for row in spark.table("seen").collect()), query.lastProgress.numInputRows)
+"""
+
+
+@pytest.mark.parametrize("engine", ["spark", pytest.param("embedded", marks=pytest.mark.embedded)])
+def test_subqueries_read_tables_of_the_session(engine: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    rows = '{"k":"a","v":1}\n{"k":"b","v":2}\n{"k":"c","v":3}'
+    (tmp_path / "in" / "a.json").write_text(rows)
+    script = tmp_path / "job.py"
+    script.write_text(_SUBQUERIES)
+    ended = _run(engine, script, str(tmp_path / "in"))
+    assert ended.returncode == 0, ended.stderr
+    found = "[(1, False, True, 1), (2, True, True, 5), (3, False, False, None)] 3\n"
+    assert ended.stdout == found
+
+
 @pytest.mark.embedded
 def test_a_script_that_fails_is_told_by_its_own_lines(tmp_path: Path) -> None:
     script = tmp_path / "job.py"

@@ -32,7 +32,6 @@ REFUSED = (
     "collated-columns",
     "collated-distinct",
     "collated-keys",
-    "map-keys",
     "session-lists-merged",
     "session-lists-partitions",
 )

@@ -371,26 +371,3 @@ def test_a_log_that_goes_from_under_a_superseded_run_is_not_called_corrupt(
         query.process_all_available()
     assert failed.value.condition == condition
     query.stop()
-
-
-def test_null_among_the_values_of_a_map_is_kept_in_keys(job: Job) -> None:
-    """Spark's generated code makes it 0 (docs/pages/exactness.md); its interpreter does not."""
-    job.sql = "SELECT map('a', nullif(n, 7)) AS m, count(*) AS c FROM STREAM events GROUP BY 1"
-    job.mode = "complete"
-    job.feed(0, [("x", 1, 7), ("x", 1, 0), ("x", 1, 0)])
-    found: list[tuple[Any, int]] = []
-    job.run(ForeachBatchSink(lambda frame, _: found.extend((r.m, r.c) for r in frame.collect())))
-    assert sorted(found, key=repr) == [({"a": 0}, 2), ({"a": None}, 1)]
-    rows = job.spark.read.schema(SCHEMA).json(str(job.root / "in"))
-    maps = rows.selectExpr("map('a', nullif(n, 7)) AS m").groupBy("m").count()
-    settings = {
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    }
-    try:
-        for name, value in settings.items():
-            job.spark.conf.set(name, value)
-        assert sorted(map(tuple, maps.collect()), key=repr) == sorted(found, key=repr)
-    finally:
-        for name in settings:
-            job.spark.conf.unset(name)

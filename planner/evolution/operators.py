@@ -35,7 +35,7 @@ from ..model.text.text import pretty
 from .processor_init import variables_of
 from .python_code import code_of, mentions
 from .relations import Relation, Watermark, relation_of
-from .symbols import Symbol, conjuncts
+from .symbols import Symbol, conjuncts, nameless
 from .words import columns_text, key_text, rows_text
 
 
@@ -176,8 +176,9 @@ def _input(relation: Relation) -> Fact:
 def _(writer: StateStoreSaveExec) -> dict[str, Fact]:
     below = relation_of(writer.child)
     keys = below.all_of(writer.keys)
+    text = ", ".join(map(key_text, keys)) or "nothing: there is one group"
     return {
-        "keys": Fact(keys, ", ".join(map(key_text, keys)) or "nothing: there is one group"),
+        "keys": Fact(tuple(map(nameless, keys)), text),
         "aggregates": _buffers(writer, below),
         "input": _input_of_groups(writer),
     }
@@ -189,7 +190,7 @@ def _(writer: SessionWindowStateStoreSaveExec) -> dict[str, Fact]:
     keys = below.all_of(writer.keys)
     session = below.of(writer.session)
     return {
-        "keys": Fact(keys, ", ".join(map(key_text, keys))),
+        "keys": Fact(tuple(map(nameless, keys)), ", ".join(map(key_text, keys))),
         "session": Fact(session, key_text(session)),
         "aggregates": _buffers(writer, below),
         "input": _input_of_groups(writer),
@@ -204,7 +205,8 @@ def _buffers(writer: StateStoreSaveExec | SessionWindowStateStoreSaveExec, below
     columns = tuple(a for a in writer.child.output if a.expr_id not in known)
     steps = writer.collect(AggregationStep)
     names = [pretty(a.function) for a in steps[0].aggregates] if steps else []
-    return Fact(below.all_of(columns), ", ".join(names) or "none")
+    buffers = tuple(map(nameless, below.all_of(columns)))
+    return Fact(buffers, ", ".join(names) or "none")
 
 
 def _input_of_groups(writer: StateStoreSaveExec | SessionWindowStateStoreSaveExec) -> Fact:
@@ -221,7 +223,8 @@ def _input_of_groups(writer: StateStoreSaveExec | SessionWindowStateStoreSaveExe
 def _(writer: BaseStreamingDeduplicateExec) -> dict[str, Fact]:
     below = relation_of(writer.child)
     keys = below.all_of(writer.keys)
-    facts = {"keys": Fact(keys, ", ".join(map(key_text, keys))), "input": _input(below)}
+    text = ", ".join(map(key_text, keys))
+    facts = {"keys": Fact(tuple(map(nameless, keys)), text), "input": _input(below)}
     if isinstance(writer, StreamingDeduplicateWithinWatermarkExec):
         time = event_time(writer.child.output)
         if time is not None:

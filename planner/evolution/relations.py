@@ -232,11 +232,15 @@ def _(plan: EvalPythonExec) -> Relation:
 
 @handler.register
 def _(plan: ExpandExec) -> Relation:
-    """A filter below may as well stand above: it names columns that all copies of a row have."""
+    """A filter below may as well stand above: it names columns that all copies of a row have.
+
+    The order of the copies makes no difference.
+    """
     below = relation_of(plan.child)
     columns: dict[int, Symbol] = {}
+    copies = sorted((tuple(map(below.of, p)) for p in plan.projections), key=order_key)
     for i, column in enumerate(plan.attributes):
-        values = tuple(below.of(projection[i]) for projection in plan.projections)
+        values = tuple(copy[i] for copy in copies)
         one = values[0] if len(set(values)) == 1 else ("one of", values)
         columns[column.expr_id] = one
     base = ("expand", len(plan.projections), below.base)

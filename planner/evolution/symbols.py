@@ -114,7 +114,55 @@ def aggregate(expression: AggregateExpression, columns: Columns) -> Symbol:
     """An aggregate function over its rows, whatever the step of its computation."""
     function = symbol(expression.function, columns)
     rows = conjuncts(expression.filter, columns)
+    match function:
+        case ("call", "count", zone, options, (counted,)):
+            condition = _counted_if(counted)  # type: ignore[arg-type]
+            if condition is not None:
+                function = ("call", "count", zone, options, ())
+                rows |= frozenset(_all_of(condition))
     return ("aggregate", function, expression.distinct, rows)
+
+
+def _counted_if(counted: Symbol) -> Symbol | None:
+    """The condition `c` of `count(IF(c, 1, NULL))`, and of what `count_if(c)` is planned as."""
+    match counted:
+        case ("call", "if", _, _, (condition, ("literal", _, value), ("literal", _, "None"))):
+            return condition if value != "None" else None  # type: ignore[return-value]
+        case ("call", "if", _, _, (("call", "not", _, _, (no,)), ("literal", _, "None"), yes)):
+            return yes if yes == no else None  # type: ignore[return-value]
+    return None
+
+
+def _constructs(name: str) -> bool:
+    """Whether a function's values hold those that it is given, as structs and arrays do."""
+    spec = find(name)
+    return spec is not None and spec.constructor
+
+
+def _all_of(condition: Symbol) -> tuple[Symbol, ...]:
+    match condition:
+        case ("call", "and", _, _, tuple(parts)):
+            return parts
+    return (condition,)
+
+
+def nameless(value: Symbol) -> Symbol:
+    """A stored value without the names of its structs' fields: state has them by position."""
+    match value:
+        case (
+            "buffer",
+            place,
+            ("aggregate", ("call", name, zone, options, tuple(arguments)), *rest),
+        ):
+            stored = tuple(map(nameless, arguments))
+            return ("buffer", place, ("aggregate", ("call", name, zone, options, stored), *rest))
+        case ("call", str(name), zone, options, tuple(parts)) if _constructs(name):
+            kept = () if name == "named_struct" else options
+            return ("call", name, zone, kept, tuple(map(nameless, parts)))
+        case ("one of", tuple(choices)):
+            return ("one of", tuple(map(nameless, choices)))
+        case _:
+            return value
 
 
 def parts_of(value: Hashable) -> Iterator[Symbol]:

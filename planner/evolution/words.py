@@ -92,7 +92,8 @@ def window_of(key: Symbol) -> str | None:
             size = _gap(start, end)
             found = _window_start(start)
             if found is None:
-                return f"session_window({_times_text(end)}, {size})" if size else None
+                session = {*_columns_in(start)} <= {*_columns_in(end)}
+                return f"session_window({_times_text(end)}, {size})" if session else None
             _, time, slide, _ = found
             slid = interval_text(0, 0, slide)
             parts = (_times_text(time), size) if size == slid else (_times_text(time), size, slid)

@@ -21,6 +21,7 @@ from ...planner.model.catalog import Source as Known
 from ...planner.model.catalog import TempView
 from ...planner.model.errors import AnalysisError, RuntimeFailure, StateplanError
 from ...planner.model.expressions.core import Expression, Origin
+from ...planner.model.expressions.subqueries import subqueries_in
 from ...planner.model.formats import FILE_FORMATS, fixed_schema
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.plans.relations import Relation
@@ -267,8 +268,15 @@ class StreamReading(PlannerSession):
         return {name: self._source(name) for name in dict.fromkeys(stream_names(plan))}
 
     def static_tables(self, plan: LogicalPlan) -> dict[str, Table]:
-        """The tables of a plan, by name."""
-        return {relation.name: self._at_rest[relation.name] for relation in plan.collect(Relation)}
+        """The tables of a plan and of its subqueries, by name."""
+        found: dict[str, Table] = {}
+        for operator in plan.walk():
+            if isinstance(operator, Relation):
+                found[operator.name] = self._at_rest[operator.name]
+            for expression in operator.expressions:
+                for subquery in subqueries_in(expression):
+                    found |= self.static_tables(subquery.plan)
+        return found
 
     def _source(self, name: str) -> Source:
         read, schema = self._inputs[name]

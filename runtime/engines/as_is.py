@@ -40,6 +40,7 @@ from ..arrow_types import column_name
 from ..failures import cannot_run
 from ..frames import rows_frame
 from ..plan.nodes import AsIs
+from .embedded_session import is_embedded
 from .render import named, render, sql_of
 
 if TYPE_CHECKING:
@@ -255,15 +256,28 @@ def _correlated(node: BaseJoinExec, left: DataFrame, right: DataFrame, condition
     An `ExistenceJoin` marks the left rows that match. A `LeftSingle` join is a left outer one that
     fails where several rows match one.
     """
-    matching = f"FROM {{right}} WHERE {_unformatted(condition)}"
-    if node.mark is not None:
-        asked = f"EXISTS(SELECT 1 {matching}) AS {column_name(node.mark)}"
-        return _over(left, right, f"*, {asked}")
     names = [column_name(a) for a in node.right.output]
     fields = ", ".join(f"'{name}', {name}" for name in names)
-    found = _over(left, right, f"*, (SELECT named_struct({fields}) {matching}) AS {_MATCH}")
+    whole = f"named_struct({fields})"
+    if _loses_observations(left):
+        # SQL over DataFrames: the figures that these observe never come back to the client.
+        matching = right.where(condition)
+        if node.mark is not None:
+            return left.select("*", matching.exists().alias(column_name(node.mark)))
+        found = left.select("*", matching.selectExpr(whole).scalar().alias(_MATCH))
+    else:
+        rows = f"FROM {{right}} WHERE {_unformatted(condition)}"
+        if node.mark is not None:
+            return _over(left, right, f"*, EXISTS(SELECT 1 {rows}) AS {column_name(node.mark)}")
+        found = _over(left, right, f"*, (SELECT {whole} {rows}) AS {_MATCH}")
     columns = (column_name(a) for a in node.left.output)
     return found.selectExpr(*columns, *(f"{_MATCH}.{name} AS {name}" for name in names))
+
+
+def _loses_observations(frame: DataFrame) -> bool:
+    """Whether a session is Spark Connect's own: the embedded engine observes nothing."""
+    module = type(frame).__module__
+    return module.startswith("pyspark.sql.connect") and not is_embedded(frame.sparkSession)
 
 
 def _over(left: DataFrame, right: DataFrame, columns: str) -> DataFrame:

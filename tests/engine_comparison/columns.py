@@ -58,6 +58,18 @@ MOVED = (
     "map<string,timestamp>",
     "map<string,array<string>>",
     "map<string,struct<a:int,b:string>>",
+    "array<smallint>",
+    "array<binary>",
+    "array<decimal(38,18)>",
+    "array<timestamp_ntz>",
+    "array<map<string,int>>",
+    "array<struct<a:tinyint,b:smallint,c:float,d:binary,e:decimal(38,18),f:timestamp_ntz>>",
+    "array<struct<n:struct<a:int,b:string>,m:map<string,int>,o:array<int>>>",
+    "map<string,date>",
+    "map<string,decimal(10,2)>",
+    "map<string,map<string,int>>",
+    "map<string,array<struct<a:int,b:string>>>",
+    "map<int,double>",
 )
 """More types, of columns that a step passes on."""
 NUMBERS = ("int", "decimal(10,2)", "decimal(5,0)", "decimal(38,18)", "decimal(20,0)")

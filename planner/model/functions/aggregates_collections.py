@@ -17,7 +17,6 @@ from ..schemas.types import (
     DataType,
     DecimalType,
     DoubleType,
-    FloatType,
     MapType,
     NumericType,
     contains_type,
@@ -66,15 +65,13 @@ def _collect_forms(call: Call) -> AggregateForms:
     (value,) = call.arguments
     used = present(value) if _ignores_nulls(call) else None
     is_set = call.name == "collect_set"
-    # A set has one zero and one NaN, as grouping keys have.
-    floats = is_set and contains_type(value.data_type, FloatType, DoubleType)
     return AggregateForms(
         buffers=(Buffer("buf", call.data_type, empty=()),),
         merges=(Merge("union" if is_set else "concat", (0,)),),
         partial=lambda over: (over(call),),
         row=lambda: (listed(value, used, value.data_type),),
         plan=(OBJECT_BUFFER,),
-        finish=Finish("normalised", ()) if floats else None,
+        finish=Finish("set_in_order", ()) if is_set else None,
     )
 
 

@@ -11,11 +11,19 @@ from ..schemas.types import (
     LONG,
     STRING,
     ArrayType,
+    BooleanType,
     DataType,
+    DateType,
+    DayTimeIntervalType,
+    DoubleType,
+    FloatType,
     IntegralType,
     MapType,
     StructField,
     StructType,
+    TimestampNTZType,
+    TimestampType,
+    YearMonthIntervalType,
 )
 from ..settings.conf import Conf
 from ..text.quoting import to_sql_type
@@ -29,8 +37,36 @@ from .shapes import like_call, scalar, with_arguments
 
 
 def _sorted_sql(call: Call, show: Show) -> str:
+    """A map in the order of its keys; Spark's sort makes zeros of null values in Java's types."""
     order = "(a, b) -> CASE WHEN a.key < b.key THEN -1 WHEN a.key > b.key THEN 1 ELSE 0 END"
-    return f"map_from_entries(array_sort(map_entries({show(call.arguments[0])}), {order}))"
+    ordered = f"map_from_entries(array_sort(map_entries({show(call.arguments[0])}), {order}))"
+    kind = map_of(call.arguments[0])
+    zero = _zero_sql(kind.value_type)
+    if zero is None or not kind.value_contains_null:
+        return ordered
+    return f"transform_values({ordered}, (k, v) -> coalesce(v, {zero}))"
+
+
+def _zero_sql(data_type: DataType) -> str | None:
+    """What a null is where Java has no null of its type; None: it has one."""
+    match data_type:
+        case BooleanType():
+            zero = "false"
+        case IntegralType() | FloatType() | DoubleType():
+            zero = "0"
+        case DateType():
+            zero = "DATE '1970-01-01'"
+        case TimestampType():
+            zero = "timestamp_micros(0)"
+        case TimestampNTZType():
+            zero = "TIMESTAMP_NTZ '1970-01-01 00:00:00'"
+        case DayTimeIntervalType():
+            zero = "make_dt_interval()"
+        case YearMonthIntervalType():
+            zero = "make_ym_interval()"
+        case _:
+            return None
+    return f"CAST({zero} AS {data_type.simple})"
 
 
 def _keys(call: Call) -> DataType:

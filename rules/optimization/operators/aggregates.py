@@ -193,9 +193,20 @@ def speed_up_decimal_aggregates(node: Aggregate, conf: Conf) -> LogicalPlan:
     """`sum(m)` -> `MakeDecimal(sum(UnscaledValue(m)))`, `avg(m)` -> a cast of such an average.
 
     Where the sum fits a long (precision + 10 <= 18), the average a double (precision + 4 <= 15).
-    Idempotent: the new arguments are no decimals.
+    A cast of `m` to more digits of the same scale is left out: `sum(CAST(m AS DECIMAL(20,2)))` fits
+    a long if a sum of `m` does. Idempotent: the new arguments are no decimals.
     """
     return node.map_expressions(lambda e: _rewritten(e, conf))
+
+
+def _not_widened(value: Expression, data_type: DecimalType) -> tuple[Expression, int]:
+    """A decimal without casts that only give it more digits, and how many it has without them."""
+    match value:
+        case Cast(child=Expression(data_type=DecimalType() as narrow) as child) if (
+            narrow.scale == data_type.scale and narrow.precision <= data_type.precision
+        ):
+            return _not_widened(child, narrow)
+    return value, data_type.precision
 
 
 def _rewritten(expression: Expression, conf: Conf) -> Expression:
@@ -210,15 +221,16 @@ def _rewritten(expression: Expression, conf: Conf) -> Expression:
     if not isinstance(argument.data_type, DecimalType):
         return expression
     precision, scale = argument.data_type.precision, argument.data_type.scale
-    unscaled = replace(function, name=name, arguments=(call("unscaledvalue", argument),))
+    narrow, digits = _not_widened(argument, argument.data_type)
+    unscaled = replace(function, name=name, arguments=(call("unscaledvalue", narrow),))
     over_longs = replace(expression, function=unscaled)
     if name == "sum":
-        if precision + 10 > MAX_LONG_DIGITS:
+        if digits + 10 > MAX_LONG_DIGITS:
             return expression
         return Call(
             name="makedecimal",
             arguments=(over_longs,),
-            options=(precision + 10, scale),
+            options=(min(precision + 10, DecimalType.MAX_PRECISION), scale),
             ansi=conf.ansi,
         )
     if precision + 4 > MAX_DOUBLE_DIGITS:

@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow.compute as pc
 
 from ....planner.model.registry import Finish
-from ..columns.floats import normalised
 from ..sketches.bitmaps import bitmap, merge_bytes, padded
 from ..sketches.count_min import cells, count_min_sketch
 from ..sketches.distinct_estimate import distinct_estimate
@@ -26,6 +25,7 @@ from .decimal_average import decimal_average
 from .lists import LIST_MERGES, merge_lists, start_lists
 from .moments import MOMENTS
 from .percentiles import listagg, mode, percentile, percentile_approx, percentile_disc
+from .sets import set_in_order
 from .sums import (
     merge_bits,
     merge_product,
@@ -126,14 +126,10 @@ def _decimal_average(buffers: Sequence[Any], precision: int, scale: int, lenient
     return decimal_average(buffers[0], buffers[1], precision, scale, lenient)
 
 
-def _normalised(buffers: Sequence[Any]) -> Any:
-    return normalised(buffers[0])
-
-
 FINISHERS: dict[str, Callable[..., Any]] = {
     "distinct_estimate": _distinct_estimate,
     "decimal_average": _decimal_average,
-    "normalised": _normalised,
+    "set_in_order": set_in_order,
     "percentile": percentile,
     "percentile_disc": percentile_disc,
     "percentile_approx": percentile_approx,

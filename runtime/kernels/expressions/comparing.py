@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..columns import ordering
+from ..columns.ordering import valid
 from .programs.operation_facts import FLOATS
 from .programs.program import Step
 from .values.vectors import (
@@ -74,6 +75,16 @@ def same(step: Step, left: Value, right: Value) -> Any:
 def is_nan(step: Step, value: Any) -> Any:
     """`isnan`: false for null."""
     return truths(pc.is_nan(value))
+
+
+def enough_values(step: Step, least: Value, *values: Value) -> Any:
+    """`atleastnnonnulls(least, values...)`: NaN counts as null."""
+    columns = of_one_length(*values)
+    count = np.zeros(len(columns[0]), np.int64)
+    for kind, column in zip(step.kinds[1:], columns, strict=True):
+        known = valid(column)
+        count += known & ~np.isnan(numbers(column)) if kind in FLOATS else known
+    return pa.array(count >= least.as_py())
 
 
 def is_in(step: Step, value: Value, *items: Value) -> Any:

@@ -309,7 +309,7 @@ class _Rows:
             # Of constants alone: Arrow's and numpy's functions work on columns. What must stay a
             # constant does: an operation has one argument at least that need not be one.
             column = next(i for i in order if not _is_constant(known, i))
-            values[column] = pa.repeat(values[column], self.count)
+            values[column] = repeated(values[column], self.count)
         return values
 
     def _with_lambdas(self, step: Step) -> Any:

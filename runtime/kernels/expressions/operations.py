@@ -31,6 +31,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "isnull": _by_arrow(pc.is_null),
     "isnotnull": _by_arrow(pc.is_valid),
     "isnan": comparing.is_nan,
+    "atleastnnonnulls": comparing.enough_values,
     "=": lambda step, left, right: comparing.equal(left, right, step.kinds[0]),
     "<": lambda step, left, right: comparing.less(left, right, step.kinds[0]),
     ">": lambda step, left, right: comparing.less(right, left, step.kinds[0]),
@@ -122,7 +123,12 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "timestamp_add_interval": times.moved,
     "make_dt_interval": times.interval_of,
     "divide_interval": times.divided_interval,
+    "secondwithfraction": times.second_with_fraction,
     "extractansiintervaldays": times.whole_days,
+    **dict.fromkeys(
+        (f"extractansiinterval{unit}" for unit in ("hours", "minutes", "seconds")),
+        times.interval_field,
+    ),
     "make_date": composing.date_of,
     **dict.fromkeys(
         (
@@ -144,6 +150,9 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("parse_url", "try_parse_url"), encodings.part_of_url),
     "array": collections.array_of,
     "map": collections.map_of,
+    "mapsort": map_parts.by_key,
+    "arrays_zip": arrays.zipped,
+    "sequence": collections.counted,
     "slice": collections.part_of,
     "map_keys": map_parts.keys,
     "map_values": map_parts.items,

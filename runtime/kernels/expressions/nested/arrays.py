@@ -143,6 +143,23 @@ def extreme(step: Step, array: Any) -> Any:
 # ---------------------------------------------------------------------------------------- arrays
 
 
+def zipped(step: Step, *arrays: Value) -> Any:
+    """`arrays_zip(array, ...)`: structs of the elements of one place; null where one is missing."""
+    columns = of_one_length(*arrays)
+    known = np.logical_and.reduce([valid(column) for column in columns])
+    parts = [list_parts(column) for column in columns]
+    longest = np.maximum.reduce([lengths for _, _, lengths in parts])
+    sizes = np.where(known, longest, 0)
+    rows, places = rows_of(sizes), places_of(sizes)
+    fields = []
+    for items, starts, lengths in parts:
+        there = places < lengths[rows]
+        fields.append(items.take(pa.array(np.where(there, starts[rows] + places, 0), mask=~there)))
+    kind = plain_type(step.kind).value_type
+    names = [kind.field(i).name for i in range(kind.num_fields)]
+    return lists(step.kind, pa.StructArray.from_arrays(fields, names), sizes, *columns)
+
+
 def overlap(step: Step, left: Any, right: Any) -> Any:
     """`arrays_overlap`: null where nothing is in both, neither is empty, and one holds a null."""
     sides = [elements_of(side) for side in of_one_length(left, right)]

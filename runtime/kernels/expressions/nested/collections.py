@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...columns.distinct import each
-from ...columns.lists import lists_of, rows_of
+from ...columns.lists import lists_of, places_of, rows_of
 from ...columns.ordering import codes, list_parts, spread, valid
 from ...errors import not_exact
 from ..programs.program import Step
@@ -21,12 +21,47 @@ from ..values.vectors import Value, nulled, numbers, of_one_length, plain_type
 
 
 def map_of(step: Step, *parts: Value) -> Any:
-    """`map(key, value, ...)` of constant keys, each another one."""
+    """`map(key, value, ...)`.
+
+    Raises:
+        KernelError: a key is null, or stands twice (`STATEPLAN_NOT_EXACT`).
+    """
     kind, size = plain_type(step.kind), len(parts) // 2
-    items, count = _in_turns(parts[1::2], kind.item_type)
-    keys = pa.array([key.as_py() for key in parts[::2]], kind.key_type)
-    keys = keys.take(pa.array(np.tile(np.arange(size), count)))
-    return maps(step.kind, keys, items, np.full(count, size))
+    columns = of_one_length(*parts)
+    items, count = _in_turns(columns[1::2], kind.item_type)
+    keys, _ = _in_turns(columns[::2], kind.key_type)
+    lengths = np.full(count, size)
+    if step.raises:
+        keys = checked_keys(step, keys, rows_of(lengths))
+    return maps(step.kind, keys, items, lengths)
+
+
+_LONGEST = 1_000_000
+
+
+def counted(step: Step, *bounds: Value) -> Any:
+    """`sequence(start, stop, step)` of whole numbers, both ends included.
+
+    Raises:
+        KernelError: the step leads away from the end, or an array is very long
+            (`STATEPLAN_NOT_EXACT`).
+    """
+    columns = of_one_length(*bounds)
+    known = np.logical_and.reduce([valid(column) for column in columns])
+    first, last, *steps = (
+        np.where(known, numbers(column).astype(np.int64), 0) for column in columns
+    )
+    by = steps[0] if steps else np.where(first <= last, 1, -1)
+    width = last.astype(object) - first if step.kinds[0] == "bigint" else last - first
+    if (known & ((width * np.sign(by) < 0) | ((by == 0) & (width != 0)))).any():
+        raise not_exact("A sequence's step leads away from its end: there Spark fails.")
+    lengths = np.where(known, np.abs(width) // np.maximum(np.abs(by), 1) + 1, 0)
+    if (lengths > _LONGEST).any():
+        raise not_exact(f"A sequence has more than {_LONGEST:,} elements.")
+    lengths = lengths.astype(np.int64)
+    rows = rows_of(lengths)
+    values = first[rows] + places_of(lengths) * by[rows]
+    return lists(step.kind, pa.array(values), lengths, *columns)
 
 
 def array_of(step: Step, *parts: Value) -> Any:

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 
 from ...columns.lists import elements_of, rows_of
-from ...columns.ordering import valid
+from ...columns.ordering import ranks, valid
+from ..programs.operation_facts import family
 from ..programs.program import Step
 from ..values.lists_and_maps import lists, maps, side_by_side
 from ..values.vectors import of_one_length
@@ -31,6 +32,21 @@ def entries(step: Step, map_: Any) -> Any:
     """`map_entries(map)`: structs of a key and a value."""
     found, lengths = elements_of(map_)
     return lists(step.kind, found, lengths, map_)
+
+
+_NULL_IN_JAVA = ("string", "binary", "array", "map", "struct", "decimal", "void")
+"""Values that Java has a null of."""
+
+
+def by_key(step: Step, map_: Any) -> Any:
+    """`mapsort(map)`: Spark's sort makes zeros of null values that Java has no null of."""
+    found, lengths = elements_of(map_)
+    keys, items = found.field(0), found.field(1)
+    order = pa.array(np.lexsort((ranks(keys), rows_of(lengths))))
+    kind = family(step.kinds[0][2][1])
+    if items.null_count and kind not in _NULL_IN_JAVA:
+        items = items.fill_null(False if kind == "boolean" else 0)
+    return maps(step.kind, keys.take(order), items.take(order), lengths, map_)
 
 
 def from_entries(step: Step, array: Any) -> Any:

@@ -247,8 +247,9 @@ def unscaled(step: Step, value: Any) -> Any:
 def scaled(step: Step, value: Any) -> Any:
     """`MakeDecimal(whole, precision, scale)`: 125 as 1.25."""
     precision, scale = decimal_of(step.kind) or (0, 0)
-    data, limit = numbers(value), 10**precision
-    bad = (data >= limit) | (data <= -limit)
+    data, limit = numbers(value), 10 ** min(precision, 18)
+    # Every long has 19 digits at most.
+    bad = np.zeros(len(value), bool) if precision > 18 else (data >= limit) | (data <= -limit)
     if bad.any():
         if step.mode == "ANSI":
             number = Decimal(first_where(value, bad)).scaleb(-scale)

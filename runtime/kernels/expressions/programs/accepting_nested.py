@@ -5,7 +5,7 @@ The module imports neither Arrow nor numpy: the planner's passes ask it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...json.support import path_steps
 from .operation_facts import FLOATS, HASHED, Arguments, family, leaves, same_kinds
@@ -14,15 +14,21 @@ from .program import Kind
 _MOST_REPEATED = 10_000
 
 
-def constant_keys(given: Arguments) -> bool:
-    """Whether the keys of a map are constants, each another one, and its values of one type."""
+def keys_of_types(given: Arguments) -> bool:
+    """Whether a map has values of one type, and keys of one that are different or found out."""
     keys = given.values[::2]
     return (
         len(given.kinds) % 2 == 0
-        and all(isinstance(key, str | int) and not isinstance(key, bool) for key in keys)
-        and len(set(keys)) == len(keys)
         and len({*given.kinds[::2]}) == len({*given.kinds[1::2]}) == 1
+        and (different_keys(given.values) or (... in keys and _identical(given.kinds[0])))
     )
+
+
+def different_keys(values: Sequence[object]) -> bool:
+    """Whether all keys of a map are constants, each another one."""
+    keys = values[::2]
+    constant = all(isinstance(key, str | int) and not isinstance(key, bool) for key in keys)
+    return constant and len(set(keys)) == len(keys)
 
 
 def keys_as_elements(given: Arguments) -> bool:
@@ -40,6 +46,11 @@ def keys_in_entries(given: Arguments) -> bool:
 def keys_of_maps(given: Arguments) -> bool:
     """Whether maps are of one type, and their keys stay as they are."""
     return same_kinds(given) and _identical(given.kinds[0][2][0])
+
+
+def identical_keys(given: Arguments) -> bool:
+    """Whether equal keys of a map are the same."""
+    return _identical(given.kinds[0][2][0])
 
 
 def sortable(given: Arguments) -> bool:

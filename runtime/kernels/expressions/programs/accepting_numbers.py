@@ -40,8 +40,8 @@ def short_decimals(given: Arguments) -> bool:
 
 
 def decimal_in_long(given: Arguments) -> bool:
-    """Whether the decimal that goes in, or comes out, has 18 digits at most."""
-    return (decimal_of(given.kinds[0]) or (given.options or (0,)))[0] in range(19)
+    """Whether the decimal that goes in has 18 digits at most."""
+    return (decimal_of(given.kinds[0]) or (38, 0))[0] <= 18
 
 
 def seconds_in_long(given: Arguments) -> bool:

@@ -34,6 +34,7 @@ from .....planner.model.text.time_zones import known_zone
 from .....planner.model.tree import replace
 from ...json.support import is_written
 from ...json.support import unsupported as json_unsupported
+from .accepting_nested import different_keys
 from .day_times import in_day_time, is_zero
 from .kinds import Unsupported, is_constant, kind_of
 from .operation_facts import FLOATS, Arguments, leaves, takes
@@ -347,6 +348,8 @@ class _Compiler:
             return name == "div" and values[1] == -1
         if name in ("floor", "ceil", "ceiling"):
             return kinds[0] == "double"
+        if name == "map":
+            return not different_keys(values)
         exact = kinds[0] not in FLOATS and decimal_of(kinds[0]) is None
         return exact or name in ("/", "%", "mod", "pmod", "div")
 

@@ -46,6 +46,7 @@ OPERATIONS: dict[str, Operation] = {
     "coalesce": Operation(same(ORDERED, 1), variadic=True, accepts=same_kinds),
     **dict.fromkeys(("isnull", "isnotnull"), _ANY),
     "isnan": Operation(same(FLOATS, 1)),
+    "atleastnnonnulls": Operation((("=int", "any"),), variadic=True, eager=True),
     **dict.fromkeys(("=", "<", "<=", ">", ">="), Operation(same(ORDERED, 2), accepts=same_kinds)),
     "<=>": Operation(same(ORDERED, 2), accepts=same_kinds, eager=True),
     "in": Operation(same(ORDERED, 2), variadic=True, accepts=same_kinds, eager=True),
@@ -101,7 +102,7 @@ OPERATIONS: dict[str, Operation] = {
         ),
     ),
     "unscaledvalue": Operation((("decimal",),), accepts=numbers.decimal_in_long),
-    "makedecimal": Operation((("bigint",),), raises="ANSI", accepts=numbers.decimal_in_long),
+    "makedecimal": Operation((("bigint",),), raises="ANSI"),
     **dict.fromkeys(
         ("round", "bround"), Operation((("double", "=int"),), accepts=numbers.few_places)
     ),
@@ -181,7 +182,11 @@ OPERATIONS: dict[str, Operation] = {
         accepts=lambda given: given.kinds[3] == "decimal(18,6)",
     ),
     "divide_interval": Operation(each(("daytime",), WHOLE), raises="always"),
-    "extractansiintervaldays": Operation((("daytime",),)),
+    "secondwithfraction": Operation(same(TIMES, 1)),
+    **dict.fromkeys(
+        (f"extractansiinterval{unit}" for unit in ("days", "hours", "minutes", "seconds")),
+        Operation((("daytime",),)),
+    ),
     "precise_timestamp_conversion": Operation((("timestamp",), ("timestamp_ntz",), ("bigint",))),
     "make_date": Operation((("int", "int", "int"),), raises="always"),
     **{

@@ -11,9 +11,13 @@ _TEXT_AND_CONSTANT = (("string", "=string"),)
 NESTED: dict[str, Operation] = {
     # Arrays and maps.
     "array": Operation(same(("any",), 1), variadic=True, eager=True, accepts=same_kinds),
-    "map": Operation((("any", "any"),), variadic=True, eager=True, accepts=nested.constant_keys),
+    "map": Operation(
+        (("any", "any"),), variadic=True, eager=True, raises="always", accepts=nested.keys_of_types
+    ),
+    "sequence": Operation((*same(WHOLE, 2), *same(WHOLE, 3)), raises="always", accepts=same_kinds),
     "slice": Operation((("array", "int", "int"),), raises="always"),
     **{name: Operation((("map",),)) for name in ("map_keys", "map_values", "map_entries")},
+    "mapsort": Operation((("map",),), accepts=nested.identical_keys),
     "map_from_entries": Operation((("array",),), raises="always", accepts=nested.keys_in_entries),
     "map_concat": Operation(
         (("map",),), variadic=True, eager=True, raises="always", accepts=nested.keys_of_maps
@@ -33,6 +37,7 @@ NESTED: dict[str, Operation] = {
     },
     **{name: Operation((("array",),)) for name in ("array_max", "array_min")},
     "arrays_overlap": Operation((("array", "array"),), accepts=same_kinds),
+    "arrays_zip": Operation((("array",),), variadic=True, eager=True),
     "array_distinct": Operation((("array",),), accepts=nested.identical_elements),
     "array_repeat": Operation((("any", "=int"),), eager=True, accepts=nested.few_repeats),
     "array_insert": Operation(

@@ -24,6 +24,12 @@ _MONTH_UNITS = {
 }
 CLOCK_UNITS = {"DAY": DAY, "DD": DAY, "HOUR": 3600 * MICROS, "MINUTE": 60 * MICROS}
 EXACT_UNITS = {"SECOND": MICROS, "MILLISECOND": 1000, "MICROSECOND": 1}
+_INTERVAL_FIELDS = {
+    "extractansiintervalhours": (DAY, 3600 * MICROS),
+    "extractansiintervalminutes": (3600 * MICROS, 60 * MICROS),
+    "extractansiintervalseconds": (60 * MICROS, 1),
+}
+"""Of which time a field is a part, and its unit."""
 MOST_MICROS = 9.2e18
 """What is nearer to 0 has 64 bits, whatever a zone adds."""
 
@@ -88,6 +94,17 @@ def clock_field(step: Step, value: Any) -> Any:
     unit, limit = {"hour": (3600, 24), "minute": (60, 60), "second": (1, 60)}[step.name]
     local = own_zone(step).local(numbers(value))
     return made((local // (unit * MICROS) % limit).astype(np.int32), value)
+
+
+def second_with_fraction(step: Step, value: Any) -> Any:
+    """`extract(SECOND FROM time)`: a decimal of six places."""
+    local = own_zone(step).local(numbers(value))
+    return _seconds(local % (60 * MICROS), value)
+
+
+def _seconds(micros: Any, value: Any) -> Any:
+    whole = made(micros.astype(np.int64), value).cast(pa.decimal128(19, 0))
+    return whole.view(pa.decimal128(8, 6))
 
 
 def date_trunc(step: Step, unit: Value, value: Any) -> Any:
@@ -276,6 +293,15 @@ def divided_interval(step: Step, interval: Value, number: Value) -> Any:
 def whole_days(step: Step, interval: Any) -> Any:
     """The days of a day-time interval."""
     return made(towards_zero(numbers(interval), DAY).astype(np.int32), interval)
+
+
+def interval_field(step: Step, interval: Any) -> Any:
+    """`extract(HOUR | MINUTE | SECOND FROM interval)` of a day-time interval; it has its sign."""
+    of, unit = _INTERVAL_FIELDS[step.name]
+    rest = np.fmod(numbers(interval), of)
+    if unit == 1:
+        return _seconds(rest, interval)
+    return made(towards_zero(rest, unit).astype(np.int8), interval)
 
 
 def next_day(step: Step, date: Any, weekday: Value) -> Any:

@@ -100,7 +100,10 @@ def _viewed(array: Any, wanted: Any) -> Any:
 
 def repeated(value: Value, count: int) -> Any:
     """An array, whatever was given."""
-    return pa.repeat(value, count) if isinstance(value, pa.Scalar) else value
+    if not isinstance(value, pa.Scalar):
+        return value
+    # Arrow repeats a list or map once at least.
+    return pa.repeat(value, count) if count else pa.array([], value.type)
 
 
 def has_nulls(value: Value) -> bool:
