@@ -6,7 +6,7 @@ import pytest
 
 from stateplan.planner.model import registry
 from stateplan.planner.model.errors import AnalysisError
-from stateplan.planner.model.expressions.core import AttributeReference, Expression, lit
+from stateplan.planner.model.expressions.core import AttributeReference, Expression, Literal, lit
 from stateplan.planner.model.functions import resolve
 from stateplan.planner.model.schemas.types import (
     BOOLEAN,
@@ -17,6 +17,7 @@ from stateplan.planner.model.schemas.types import (
     TIMESTAMP,
     ArrayType,
     DataType,
+    DayTimeIntervalType,
     MapType,
     StructField,
     StructType,
@@ -73,6 +74,11 @@ NUMBERS, COUNTS = column("arr", ArrayType(INT)), column("m", MapType(STRING, INT
             "date_part",
             (lit("eon"), TIME),
             'Cannot extract `eon` from "ts".',
+        ),
+        (
+            "extract",
+            (lit("second"), Literal(value=1, type_=DayTimeIntervalType(end=0))),
+            "Cannot extract `second` from \"INTERVAL '",
         ),
     ],
 )

@@ -76,12 +76,12 @@ _FIELDS: dict[str, str] = {
 
 
 _INTERVAL_FIELDS = {
-    "year": "years",
-    "month": "months",
-    "dayofmonth": "days",
-    "hour": "hours",
-    "minute": "minutes",
-    "secondwithfraction": "seconds",
+    "year": "year",
+    "month": "month",
+    "dayofmonth": "day",
+    "hour": "hour",
+    "minute": "minute",
+    "secondwithfraction": "second",
 }
 
 
@@ -92,13 +92,14 @@ def _extract(call: Call) -> Expression:
         raise non_foldable_argument(call.name, "field", "STRING")
     word = str(field.value).lower() if isinstance(field, Literal) else ""
     function = _FIELDS.get(word)
-    interval = isinstance(source.data_type, AnsiIntervalType)
-    if function is None or (interval and function not in _INTERVAL_FIELDS):
+    kind, of_interval = source.data_type, _INTERVAL_FIELDS.get(function or "")
+    fields = kind.fields if isinstance(kind, AnsiIntervalType) else None
+    if function is None or (fields is not None and of_interval not in fields):
         raise AnalysisError.of(
             "INVALID_EXTRACT_FIELD", field=to_sql_id(pretty(field)), expr=to_sql_expr(source)
         )
-    if interval:
-        return like_call(call, f"extractansiinterval{_INTERVAL_FIELDS[function]}", source)
+    if fields is not None:
+        return like_call(call, f"extractansiinterval{of_interval}s", source)
     result = resolve(function, (source,), conf_of(call))
     if function == "weekday":
         return like_call(call, "+", result, lit(1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..expressions.core import Alias, AttributeReference, Call, Expression, GetStructField
-from ..registry import register
+from ..registry import Show, register
 from ..schemas.types import (
     DATE,
     TIMESTAMP,
@@ -66,6 +66,11 @@ def _zipped(call: Call) -> DataType:
     return ArrayType(StructType(fields), False)
 
 
+def _zip_sql(call: Call, show: Show) -> str:
+    """Arrays zipped, under names that do not depend on those of the columns they are made of."""
+    return f"CAST(arrays_zip({', '.join(map(show, call.arguments))}) AS {call.data_type.sql})"
+
+
 register(
     scalar(
         "sequence",
@@ -84,6 +89,7 @@ register(
         text=lambda call, show: (
             f"arrays_zip({', '.join([*map(show, call.arguments), *_zipped_names(call)])})"
         ),
+        sql=_zip_sql,
         null_intolerant=False,
         treats_alike=True,
         options_hold="names",

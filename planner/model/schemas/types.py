@@ -186,6 +186,11 @@ class AnsiIntervalType(AtomicType):
     end: int = 0
 
     @property
+    def fields(self) -> tuple[str, ...]:
+        """Those that it has."""
+        return self.field_names[self.start : self.end + 1]
+
+    @property
     def simple(self) -> str:
         first, last = self.field_names[self.start], self.field_names[self.end]
         return f"interval {first}" if first == last else f"interval {first} to {last}"

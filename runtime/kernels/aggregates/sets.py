@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ...state.sorting import order_by
 from ..columns.floats import normalised
 from ..columns.lists import elements_of, lists_of, rows_of
 from ..hashes.rows import places_of
@@ -38,7 +39,7 @@ def set_in_order(buffers: Sequence[Any]) -> Any:
     while (buckets < room).any():
         buckets[buckets < room] *= 2
     rows = rows_of(lengths)
-    order = np.lexsort((hashes, hashes & (buckets[rows] - 1), rows))
+    order = order_by(rows, hashes & (buckets[rows] - 1), hashes)
     return lists_of(values.take(pa.array(order)), lengths, lists.type)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ....state.sorting import order_by
 from ...columns.lists import elements_of, rows_of
 from ...columns.ordering import ranks, valid
 from ..programs.operation_facts import family
@@ -42,7 +43,7 @@ def by_key(step: Step, map_: Any) -> Any:
     """`mapsort(map)`: Spark's sort makes zeros of null values that Java has no null of."""
     found, lengths = elements_of(map_)
     keys, items = found.field(0), found.field(1)
-    order = pa.array(np.lexsort((ranks(keys), rows_of(lengths))))
+    order = pa.array(order_by(rows_of(lengths), ranks(keys)))
     kind = family(step.kinds[0][2][1])
     if items.null_count and kind not in _NULL_IN_JAVA:
         items = items.fill_null(False if kind == "boolean" else 0)
