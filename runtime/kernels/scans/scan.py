@@ -84,6 +84,10 @@ class Scan:
     def _keys(self) -> Evaluator:
         return Evaluator(self.values.program.only(0, self.hashed))
 
+    @cached_property
+    def _others(self) -> Evaluator:
+        return Evaluator(self.values.program.only(self.hashed, conditions=False))
+
     def seen(self, batch: Any) -> SeenTimes:
         """What is observed of rows of a file, and how many they are."""
         seen = SeenTimes(rows=batch.num_rows if self.counted else 0)
@@ -104,8 +108,7 @@ class Scan:
         if not self.steps:
             return batches
         last = self.steps[-1]
-        columns = Evaluator(self.values.program.only(self.hashed, conditions=False))
-        grouping = GroupedCopies.of(last, self._keys, columns, self.places, early)
+        grouping = GroupedCopies.of(last, self._keys, self._others, self.places, early)
         return last.over(batches) if grouping is None else grouping.over(batches)
 
 
