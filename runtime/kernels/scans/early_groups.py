@@ -129,7 +129,7 @@ def key_codes(columns: Sequence[Any], count: int, *, looked: bool = True) -> Key
 
 def are_few(keys: KeyCodes) -> bool:
     """Whether grouping the rows of some keys pays."""
-    return _SHRINK * len(keys.first) <= len(keys.codes) and keys.codes.dtype == np.uint16
+    return _SHRINK * len(keys.first) <= len(keys.codes)
 
 
 def codes_of_all(columns: Sequence[Any], count: int) -> KeyCodes | None:
