@@ -48,7 +48,7 @@ from stateplan.runtime.kernels.expressions.programs.compile import (
 from stateplan.runtime.kernels.expressions.programs.day_times import in_day_time
 from stateplan.runtime.kernels.expressions.programs.supported import OPERATIONS
 from stateplan.runtime.kernels.expressions.values.vectors import decoded, is_encoded
-from stateplan.runtime.kernels.scans.early_groups import encoded_where_repeated
+from stateplan.runtime.kernels.scans.words import encoded_where_repeated
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -245,6 +245,9 @@ def test_conditions_on_encoded_strings(more: int) -> None:
     assert program.read_by_word == {1}
     pair = compile_program([_call("concat", text, _call("upper", text))], [other, text])
     assert pair is not None and pair.read_by_word == {1}, "upper takes it alone"
+    assert pair.taken_alone == {1}
+    same = compile_program([text], [other, text])
+    assert same is not None and same.read_by_word == {1} and same.taken_alone == set()
     both = AttributeReference(name="t", type_=STRING)
     pair = compile_program([_call("concat", text, both)], [both, text])
     assert pair is not None and pair.read_by_word == set()

@@ -29,6 +29,7 @@ from ..kernels.json.filters import PushedFilter
 from ..kernels.readers.formats import FILE_READERS
 from ..kernels.scans.row_order import row_by_row
 from ..kernels.scans.table_look_up import forget_tables
+from ..kernels.scans.words import with_words
 from ..kernels.task import TaskSpec
 from ..plan.facts import Reader
 from ..sources.files import FileSource
@@ -236,8 +237,10 @@ class EmbeddedEngine(Engine):
         columns: Sequence[AttributeReference],
     ) -> DataFrame:
         names = [column_name(column) for column in columns]
+        read_by_word = frozenset().union(*(one.program.taken_alone for one in evaluators))
 
         def made(batch: Any) -> Iterator[Any]:
+            batch = with_words(read_by_word, batch)
             results = row_by_row([one.evaluate(batch) for one in evaluators])
             yield pa.RecordBatch.from_arrays(results, names=names)
 

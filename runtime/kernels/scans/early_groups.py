@@ -19,11 +19,11 @@ from ..windows import Windows
 
 Codes = npt.NDArray[np.int64]
 
-_LEAST = 4_096  # rows that are grouped sooner than hashed
+LEAST = 4_096  # rows that are grouped sooner than hashed
 _SAMPLE = 1_024
 _LOOK = 16_384  # rows among which most keys are looked for
 _SHRINK = 4  # rows a group
-_REPEATED = 2  # rows a key: its hash is computed once
+REPEATED = 2  # rows a key: its hash is computed once
 _MOST_CODES = 1 << 20
 
 
@@ -114,15 +114,15 @@ def key_codes(columns: Sequence[Any], count: int, *, looked: bool = True) -> Key
         count: how many rows there are.
         looked: whether to have a look at the first ones, which may say that keys do not repeat.
     """
-    if count < _LEAST or any(pa.types.is_nested(column.type) for column in columns):
+    if count < LEAST or any(pa.types.is_nested(column.type) for column in columns):
         return None
-    if looked and not _seem_repeated(columns):
+    if looked and not seem_repeated(columns):
         return None
     codes, space = _codes(columns, count)
     if space > _MOST_CODES:
         return None
     dense, number = _dense(codes, space)
-    if _REPEATED * number > count:
+    if REPEATED * number > count:
         return None
     return _numbered(dense, number)
 
@@ -162,15 +162,8 @@ def _dense(codes: Codes, space: int) -> tuple[npt.NDArray[Any], int]:
     return (np.cumsum(present) - 1).astype(kind)[codes], number
 
 
-def encoded_where_repeated(column: Any) -> Any:
-    """Strings, encoded if that leaves few words; other columns as they are."""
-    if not pa.types.is_string(column.type) or len(column) < _LEAST or not _seem_repeated([column]):
-        return column
-    coded = column.dictionary_encode(null_encoding="encode")
-    return coded if _REPEATED * len(coded.dictionary) <= len(column) else column
-
-
-def _seem_repeated(columns: Sequence[Any]) -> bool:
+def seem_repeated(columns: Sequence[Any]) -> bool:
+    """Whether the first rows of columns say that most rows are like others."""
     sample, _ = _codes([column.slice(0, _SAMPLE) for column in columns], _SAMPLE)
     # Of so many in a sample at random there are about ten times as many in all.
     return len(np.unique(sample)) <= 0.95 * _SAMPLE

@@ -18,7 +18,7 @@ from ...state.version import task_of
 from ..expressions.evaluator import Computation, Evaluator
 from ..expressions.values.vectors import decoded
 from ..hashes.rows import hashes_of, places_of
-from .early_groups import EarlyGroups, encoded_where_repeated
+from .early_groups import EarlyGroups
 from .grouped_copies import GroupedCopies, Groups
 from .parquet_files import ScanFile
 from .placed_rows import (
@@ -33,6 +33,7 @@ from .placed_rows import (
 from .row_copies import RowCopies
 from .row_lists import RowLists
 from .table_look_up import TableLookUp
+from .words import with_words
 
 
 class RowReader(Protocol):
@@ -102,7 +103,8 @@ class Scan:
         """
         first = self.steps[0].rows if self.steps else self._keys
         # Keys may be made of strings that repeat.
-        batches = iter([batch if early is None else _with_words(first, batch)])
+        read = frozenset() if early is None else first.program.read_by_word
+        batches = iter([with_words(read, batch)])
         for step in self.steps[:-1]:
             batches = step.over(batches)
         if not self.steps:
@@ -228,13 +230,6 @@ def _travelling(scan: Scan, values: Computation, keys: list[Any]) -> list[Any]:
     """What travels to the kernel of the rows that are kept, which have these keys."""
     given = [*keys, *values.results(scan.hashed)]
     return [given[place] for place in scan.places]
-
-
-def _with_words(program: Evaluator, batch: Any) -> Any:
-    """A chunk whose strings, where results are made of each word, are encoded if that pays."""
-    read = program.program.read_by_word
-    columns = [encoded_where_repeated(c) if i in read else c for i, c in enumerate(batch.columns)]
-    return pa.RecordBatch.from_arrays(columns, batch.schema.names) if columns else batch
 
 
 @dataclass(frozen=True)

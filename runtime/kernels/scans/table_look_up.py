@@ -21,9 +21,9 @@ from ...state.sorting import stable_order
 from ..expressions.evaluator import Evaluator
 from ..expressions.values.vectors import is_encoded
 from ..joins.pairs import Partners
-from .early_groups import encoded_where_repeated
 from .parquet_files import ScanFile, file_batches, null_as_word
 from .placed_rows import passing
+from .words import encoded_where_repeated
 
 _KEPT_TABLES = 8
 _LOADING = threading.Lock()

@@ -6,6 +6,7 @@ expressions share is computed once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 Kind = str | tuple[str, tuple[str, ...], tuple["Kind", ...]]
@@ -86,8 +87,7 @@ class Program:
     @property
     def read(self) -> frozenset[int]:
         """The positions of the columns that it reads."""
-        places = (step.options[0] for step in self.steps if step.name == "column")
-        return frozenset(place for place in places if isinstance(place, int))
+        return _positions(self.steps)
 
     def only(self, start: int, end: int | None = None, *, conditions: bool = True) -> Program:
         """Some of its results, with the steps that these need, and its conditions or none."""
@@ -109,7 +109,13 @@ class Program:
     @property
     def read_by_word(self) -> frozenset[int]:
         """The positions of the columns that are results, or that steps of results take alone."""
-        needed, alone = set(self.results), set(self.results)
+        results = (self.steps[place] for place in self.results)
+        return self.taken_alone | _positions(results)
+
+    @property
+    def taken_alone(self) -> frozenset[int]:
+        """The positions of the columns that steps of results take alone."""
+        needed, alone = set(self.results), set[int]()
         for place in reversed(range(len(self.steps))):
             if place not in needed:
                 continue
@@ -117,13 +123,18 @@ class Program:
             needed.update(inputs)
             if len(inputs) == 1:
                 alone.update(inputs)
-        read = (self.steps[place] for place in alone if self.steps[place].name == "column")
-        return frozenset(step.options[0] for step in read if isinstance(step.options[0], int))
+        return _positions(self.steps[place] for place in alone)
 
     @property
     def refuses_values(self) -> bool:
         """Whether it refuses values that Spark takes: bytes as strings, some JSON, some times."""
         return any(map(_refuses, self.steps))
+
+
+def _positions(steps: Iterable[Step]) -> frozenset[int]:
+    """The positions of the columns among some steps."""
+    columns = (step.options[0] for step in steps if step.name == "column")
+    return frozenset(position for position in columns if isinstance(position, int))
 
 
 def _refuses(step: Step) -> bool:
