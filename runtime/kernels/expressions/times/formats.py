@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...columns.distinct import each
+from ...columns.ordering import valid
 from ...errors import not_exact
 from ..programs.program import Step
 from ..programs.time_formats import format_parts
@@ -22,6 +23,10 @@ from .times import months_and_days
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _HOUR, _MINUTE = 3600 * MICROS, 60 * MICROS
+_UNITS = dict.fromkeys("yMdDE", DAY) | dict.fromkeys("aHh", _HOUR) | {"m": _MINUTE, "s": MICROS}
+"""The letters of patterns by what they depend on, those that concern offsets left out."""
+_REPEATED = 4
+"""From how many times to a unit it pays to show each unit once."""
 _MOST_OFFSET = 18 * 3600
 
 
@@ -32,7 +37,24 @@ def shown_times(step: Step, value: Any, pattern: Value) -> Any:
         with np.errstate(over="ignore"):
             times = times * np.int64(MICROS)
     zone = zone_of("UTC" if step.kinds[0] == "timestamp_ntz" else step.zone)
-    return nulled(shown_in(times, zone.offsets(times), pattern.as_py()), value)
+    offsets, shown = zone.offsets(times), pattern.as_py()
+    unit = _unit(shown)
+    if unit is not None and value.null_count < len(times):
+        units = (times + offsets) // unit
+        used = units[valid(value)] if value.null_count else units
+        low, high = int(used.min()), int(used.max())
+        if (high - low) * _REPEATED < len(times):
+            texts = shown_in(np.arange(low, high + 1) * unit, 0, shown)
+            return nulled(texts.take(pa.array(np.clip(units, low, high) - low)), value)
+    return nulled(shown_in(times, offsets, shown), value)
+
+
+def _unit(pattern: str) -> int | None:
+    """Of how many microseconds a time in a pattern only shows which it is in; None: of none."""
+    letters = {value[0] for sort, value in format_parts(pattern) if sort != "text"}
+    if not letters <= _UNITS.keys():
+        return None
+    return min((_UNITS[letter] for letter in letters), default=DAY)
 
 
 def shown_in(times: Any, offsets: Any, pattern: str) -> Any:
