@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from ...planner.model.frozen import dataclass
+from ...planner.model.text.fields_shown import MAX_FIELDS, cut
 from ...planner.model.text.trees import tree_lines
 from ..exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ..plan import SparkPlan, StatefulOperator
 from ..subqueries import planned_subqueries
-from ..text import cut
-
-MAX_FIELDS = 25  # spark.sql.debug.maxToStringFields
 
 
 def line(plan: SparkPlan, max_fields: int = MAX_FIELDS, *, verbose: bool = False) -> str:
