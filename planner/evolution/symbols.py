@@ -195,9 +195,8 @@ def _keeps_value(cast: Cast, source: DataType, target: DataType) -> bool:
 
 
 def _wider(source: DataType, target: DataType) -> bool:
-    names = ("tinyint", "smallint", "int", "bigint")
-    if source.simple in names and target.simple in names:
-        return names.index(source.simple) <= names.index(target.simple)
+    if isinstance(source, IntegralType) and isinstance(target, IntegralType):
+        return source.bits <= target.bits
     if isinstance(source, DecimalType) and isinstance(target, DecimalType):
         return source.precision <= target.precision
     return False
