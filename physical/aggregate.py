@@ -23,6 +23,7 @@ from ..planner.model.schemas.types import (
     StringType,
     StructType,
 )
+from ..planner.model.text.operator_text import alone, arguments, bracketed, counted, listed
 from ..planner.model.text.text import plan_text
 from .distribution import (
     Distribution,
@@ -34,7 +35,6 @@ from .distribution import (
     stateful_distribution,
 )
 from .plan import UnaryExec
-from .text import alone, arguments, bracketed, counted, listed
 
 
 def is_mutable(data_type: DataType) -> bool:

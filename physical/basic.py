@@ -19,6 +19,8 @@ from ..planner.model.expressions.predicates import split_conjuncts
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.plans.query_plan import GivesAttributes
+from ..planner.model.text.fields_shown import cut
+from ..planner.model.text.operator_text import arguments, bracketed, counted, listed
 from ..planner.model.text.text import plan_text
 from .distribution import (
     AllTuples,
@@ -30,7 +32,6 @@ from .distribution import (
     project_partitioning,
 )
 from .plan import SparkPlan, UnaryExec
-from .text import arguments, bracketed, counted, cut, listed
 
 
 @dataclass(frozen=True, kw_only=True)

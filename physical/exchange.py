@@ -14,6 +14,8 @@ from ..planner.model.expressions.core import (
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.plans.query_plan import GivesAttributes
+from ..planner.model.text.fields_shown import cut
+from ..planner.model.text.operator_text import arguments, bracketed, counted, listed
 from ..planner.model.text.text import plan_text
 from ..planner.model.tree import replace
 from .distribution import (
@@ -29,7 +31,6 @@ from .distribution import (
     UnspecifiedDistribution,
 )
 from .plan import SparkPlan, UnaryExec
-from .text import arguments, bracketed, counted, cut, listed
 
 ShuffleOrigin = Literal[
     "ENSURE_REQUIREMENTS",

@@ -27,6 +27,7 @@ from ..planner.model.schemas.types import (
     LongType,
     ShortType,
 )
+from ..planner.model.text.operator_text import counted
 from ..planner.model.text.text import plan_text
 from .distribution import (
     BroadcastDistribution,
@@ -41,7 +42,6 @@ from .distribution import (
     join_partitioning,
 )
 from .plan import SparkPlan
-from .text import counted
 
 BuildSide = Literal["BuildLeft", "BuildRight"]
 

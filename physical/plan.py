@@ -12,9 +12,9 @@ from ..planner.model.lazy import cached_property
 from ..planner.model.output_modes import OutputMode
 from ..planner.model.plans.query_plan import QueryPlan
 from ..planner.model.schemas.types import StructField, StructType, as_nullable
+from ..planner.model.text.operator_text import arguments, counted, shown_text
 from .distribution import Distribution, Partitioning, UnknownPartitioning, UnspecifiedDistribution
 from .state import StatefulOperatorStateInfo, StateStoreSchema
-from .text import arguments, counted, shown_text
 
 
 @dataclass(frozen=True, kw_only=True)

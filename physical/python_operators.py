@@ -17,9 +17,9 @@ from ..planner.model.expressions.python_functions import PythonUDF
 from ..planner.model.frozen import dataclass
 from ..planner.model.plans.python_operators import InPandasOrArrow
 from ..planner.model.plans.query_plan import GivesAttributes
+from ..planner.model.text.operator_text import arguments, listed
 from .distribution import Distribution, Partitioning, clustered
 from .plan import SparkPlan, UnaryExec
-from .text import arguments, listed
 
 Attributes = tuple[AttributeReference, ...]
 

@@ -11,11 +11,11 @@ from ..planner.model.frozen import dataclass
 from ..planner.model.plans.query_plan import GivesAttributes
 from ..planner.model.registry import lookup
 from ..planner.model.schemas.types import DateType, StructField, StructType, TimestampType
+from ..planner.model.text.fields_shown import cut
 from ..planner.model.text.literal_text import literal_text
 from ..planner.model.text.text import plan_text
 from .plan import SparkPlan, UnaryExec
 from .subqueries import PlannedSubquery
-from .text import cut
 
 
 def source_filters(conditions: Sequence[Expression]) -> list[str]:

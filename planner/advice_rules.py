@@ -43,12 +43,10 @@ from .model.schemas.types import (
     contains_type,
     is_collated,
 )
-from .model.settings.conf import NO_DATA_BATCHES, Conf
+from .model.settings.conf import NO_DATA_BATCHES, SEVERAL_STATEFUL, Conf
+from .model.settings.pinned import SHUFFLE_PARTITIONS, WATERMARK_POLICY
 from .model.text.text import pretty
 
-_POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
-_PROPAGATED = "spark.sql.streaming.statefulOperator.allowMultiple"
-_PARTITIONS = "spark.sql.shuffle.partitions"
 _BYTES_WORTH_A_STORE = 64 * 1024
 _GROUPED, _GROUPING_ID = "_groupingexpression", "spark_grouping_id"  # names of ours and Spark's
 _FEW_STORES = 8  # as many as a laptop has cores: no batch waits for them
@@ -82,7 +80,7 @@ class Facts:
     @property
     def delay_ms(self) -> int:
         """By how much the query's watermark stays behind the newest event."""
-        policy = min if self.conf[_POLICY] == "max" else max
+        policy = min if self.conf[WATERMARK_POLICY] == "max" else max
         return policy((node.delay_ms for node in self.watermarks), default=0)
 
 
@@ -172,10 +170,10 @@ def late_between_operators(writer: StateStoreWriter, facts: Facts) -> Iterator[F
     for below in writer.collect(StateStoreWriter):
         padded = isinstance(below, StreamingSymmetricHashJoinExec) and bool(below.padded_sides)
         mode = below.output_mode if isinstance(below, _AGGREGATES) else None
-        single = not facts.conf.flag(_PROPAGATED) and (mode == "append" or padded)
+        single = not facts.conf.flag(SEVERAL_STATEFUL) and (mode == "append" or padded)
         again = mode == "complete"
         if below is not writer and (single or again):
-            change = f"set {_PROPAGATED} to true" if not again else "use append mode"
+            change = f"set {SEVERAL_STATEFUL} to true" if not again else "use append mode"
             yield (
                 f"rows that the watermark has passed come out of {below.node_name} below it, and"
                 " are dropped here as late",
@@ -200,11 +198,11 @@ def emitted_again(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
 def slower_stream_dropped(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
     """Rows of a slower stream that are late by a faster one's watermark."""
     delays = writer.collect(EventTimeWatermarkExec)
-    if facts.conf[_POLICY] == "max" and len(delays) > 1:
+    if facts.conf[WATERMARK_POLICY] == "max" and len(delays) > 1:
         yield (
-            f"{_POLICY} is max: the fastest stream sets the watermark for all",
+            f"{WATERMARK_POLICY} is max: the fastest stream sets the watermark for all",
             "rows of a stream that is behind it by more than the delay are dropped as late",
-            f"set {_POLICY} to min",
+            f"set {WATERMARK_POLICY} to min",
         )
 
 
@@ -220,7 +218,7 @@ def padded_rows_late(writer: StateStoreWriter, facts: Facts) -> Iterator[Fault]:
             continue  # unbounded_join_side says more
         wait = interval_text(0, 0, max(0, facts.delay_ms - limit - (limit % 1000 == 999)) * 1000)
         cost = f"rows of the {side} stream that match nothing come {wait or '0 seconds'} late"
-        if len(facts.watermarks) > 1 and facts.conf[_POLICY] != "max":
+        if len(facts.watermarks) > 1 and facts.conf[WATERMARK_POLICY] != "max":
             cost += "; and not at all while one of the streams has no new events"
         if not facts.conf.flag(NO_DATA_BATCHES):
             cost += f"; and only with new data, as {NO_DATA_BATCHES} is false"
@@ -287,8 +285,8 @@ def stores_for_few_rows(writer: StateStoreWriter, facts: Facts) -> Iterator[Faul
             f" {', '.join(sorted(streams))}",
             f"on Spark each batch runs {stores} tasks and commits {parts} stores, most of them"
             " empty",
-            f"set {_PARTITIONS} to the number of cores before the first batch: a checkpoint pins"
-            " it (ours: stateplan state rescale)",
+            f"set {SHUFFLE_PARTITIONS} to the number of cores before the first batch: a checkpoint"
+            " pins it (ours: stateplan state rescale)",
         )
 
 

@@ -10,13 +10,12 @@ import click
 
 from .cli_options import settings
 from .collecting import without_collections
+from .evolution.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from .evolution.check import Asked
     from .evolution.report import CheckReport
     from .evolution.stored import StoredCheckpoint
-
-VERDICTS = ("same", "stale", "differs", "refused")
 
 
 @click.command()

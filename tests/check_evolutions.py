@@ -21,7 +21,8 @@ import yaml
 from stateplan.planner.description import parse_description
 from stateplan.planner.evolution.check import check_against
 from stateplan.planner.evolution.reading import read_checkpoint
-from stateplan.planner.evolution.report import VERDICTS, CheckReport
+from stateplan.planner.evolution.report import CheckReport
+from stateplan.planner.evolution.verdicts import VERDICTS
 from stateplan.planner.query import Query
 
 _CONF = {"spark.sql.shuffle.partitions": "2", "spark.sql.session.timeZone": "UTC"}

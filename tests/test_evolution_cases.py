@@ -9,7 +9,7 @@ from evolutions import Case, lay_checkpoint, load, spark_verdicts
 
 from stateplan.planner.evolution.check import check_against
 from stateplan.planner.evolution.reading import read_checkpoint
-from stateplan.planner.evolution.report import VERDICTS
+from stateplan.planner.evolution.verdicts import VERDICTS
 
 CASES = load()
 

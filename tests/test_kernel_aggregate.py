@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from stateplan.runtime.kernels.aggregates.aggregate import AggregateKernel, Mode
+from stateplan.planner.model.output_modes import OutputMode
+from stateplan.runtime.kernels.aggregates.aggregate import AggregateKernel
 from stateplan.runtime.kernels.aggregates.buffers import (
     Buffers,
     MergeStep,
@@ -98,7 +99,9 @@ def window(end: int) -> dict[str, Any]:
     return {"start": stamp[0], "end": stamp[1]}
 
 
-def counting(mode: Mode, late: int | None = None, evict: int | None = None) -> AggregateKernel:
+def counting(
+    mode: OutputMode, late: int | None = None, evict: int | None = None
+) -> AggregateKernel:
     schema = pa.schema([USER, WINDOW])
     return AggregateKernel(schema, COUNTS, mode, 1, late, evict, COUNTED)
 

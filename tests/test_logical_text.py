@@ -57,5 +57,5 @@ def test_empty_arguments_are_left_out() -> None:
 
 def test_long_lists_are_cut() -> None:
     plan = Project(project_list=(A,) * 30, child=TABLE)
-    assert tree_text(plan).split("\n")[0].endswith("a#1L, ... 6 more fields]")
-    assert tree_text(plan, 2).split("\n")[0] == "Project [a#1L, ... 29 more fields]"
+    assert tree_text(plan).split("\n")[0].endswith("a#1L, ... 5 more fields]")
+    assert tree_text(plan, 2).split("\n")[0] == "Project [a#1L, a#1L, ... 28 more fields]"

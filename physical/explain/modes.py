@@ -9,13 +9,12 @@ from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.plans.statistics import statistics_text
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text import logical_text
-from ...planner.model.text.fields_shown import fields_shown
+from ...planner.model.text.fields_shown import cut, fields_shown
 from ...planner.model.text.literal_text import time_zone_scope
 from ...planner.model.text.trees import tree_lines
 from ..exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ..plan import SparkPlan
 from ..subqueries import PlannedSubquery, ReusedSubqueryExec
-from ..text import cut
 from .plan_json import json_text
 from .stateful import stateful_text
 from .tree import dot_text, mermaid_text, tree_text

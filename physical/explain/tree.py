@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from ...planner.model.frozen import dataclass
+from ...planner.model.text.fields_shown import MAX_FIELDS, cut
 from ...planner.model.text.trees import tree_lines
 from ..exchange import BroadcastExchangeExec, ReusedExchangeExec, ShuffleExchangeExec
 from ..plan import SparkPlan, StatefulOperator
 from ..subqueries import planned_subqueries
-from ..text import cut
-
-MAX_FIELDS = 25  # spark.sql.debug.maxToStringFields
 
 
 def line(plan: SparkPlan, max_fields: int = MAX_FIELDS, *, verbose: bool = False) -> str:
@@ -37,7 +35,8 @@ def tree_text(plan: SparkPlan, max_fields: int = MAX_FIELDS, *, verbose: bool = 
 
 
 _WIDEST = 3  # columns in a label
-_ENTITIES = str.maketrans({'"': "#quot;", "<": "#lt;", ">": "#gt;"})  # of Mermaid
+MERMAID_ENTITIES = str.maketrans({'"': "#quot;", "<": "#lt;", ">": "#gt;"})
+"""How Mermaid wants signs of its own in texts."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +89,7 @@ def mermaid_text(plan: SparkPlan) -> str:
     graph = plan_graph(plan)
     lines = ["flowchart BT"]
     for number, node in enumerate(graph.nodes):
-        text = "<br>".join(part.translate(_ENTITIES) for part in _label(node))
+        text = "<br>".join(part.translate(MERMAID_ENTITIES) for part in _label(node))
         box = f'(["{text}"])' if isinstance(node, StatefulOperator) else f'["{text}"]'
         lines.append(f"    n{number}{box}")
     lines.extend(f"    n{child} --> n{parent}" for child, parent in graph.edges)

@@ -21,7 +21,8 @@ from .names import name_parts
 if TYPE_CHECKING:
     from .session import PlannerSession
 
-_PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
+PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
+"""What stands in a text for a value that is not there."""
 _MARK = 0xE000  # of Unicode's private use: stands for a placeholder while a text is changed
 _MARKED = re.compile("[\ue000-\uf8ff]")
 _PART = re.compile(
@@ -53,7 +54,7 @@ def readable(session: PlannerSession, text: str) -> str:
 
 
 def _with_quoted_names(text: str) -> str:
-    found: list[str] = list(dict.fromkeys(_PLACEHOLDER.findall(text)))
+    found: list[str] = list(dict.fromkeys(PLACEHOLDER.findall(text)))
     if not found:
         return text
     for number, placeholder in enumerate(found):

@@ -17,6 +17,7 @@ from ..model.catalog import TempView
 from ..model.errors import AnalysisError
 from ..model.formats import FILE_FORMATS
 from ..model.frozen import dataclass
+from ..model.options import by_lower_name
 from ..model.output_modes import OUTPUT_MODES, OutputMode
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import LocalRelation, StreamingRelation
@@ -209,7 +210,7 @@ def remember(session: PlannerSession, message: Message, frame: Planned) -> None:
 
 def written_path(message: Message) -> str:
     """The directory that `start(path)` or the option `path` names, if one does."""
-    options = {key.lower(): value for key, value in message.options.items()}
+    options = by_lower_name(message.options)
     return str(message.path or options.get("path", ""))
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 
 from ..model.frozen import dataclass
 from .operators import Fact, OperatorMeaning
-from .report import Finding, Verdict
+from .report import Finding
+from .verdicts import Verdict
 
 NEW_CHECKPOINT = "start with a new checkpoint"
 KEEP = "keep the old one, or " + NEW_CHECKPOINT

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from ..query import Query
 
 _ANSI = "spark.sql.ansi.enabled"
-_BY_ZERO = ("DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO")
 
 
 def ansi_turned_on(was: Side, now: Side) -> Iterator[Finding]:
@@ -74,7 +73,7 @@ def _raises(part: Expression) -> str | None:
             and not child.foldable
         ):
             return "CAST_INVALID_INPUT"
-        case Call(arguments=(_, divisor), ansi=True, spec=spec) if spec.ansi_error in _BY_ZERO:
+        case Call(arguments=(_, divisor), ansi=True, spec=spec) if spec.divides:
             return None if isinstance(divisor, Literal) else "DIVIDE_BY_ZERO"
         case Call(name="element_at" | "getarrayitem", ansi=True):
             return "INVALID_ARRAY_INDEX_IN_ELEMENT_AT"

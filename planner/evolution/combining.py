@@ -19,7 +19,8 @@ from ...physical.stateful import (
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ..model.expressions.core import to_attribute
 from .relations import Relation, handler, named, relation_of
-from .symbols import Symbol, aggregate, conjuncts, made_of, order_key, state_symbol, symbol
+from .stored_meaning import state_symbol
+from .symbols import Symbol, aggregate, conjuncts, made_of, order_key, symbol
 
 
 @handler.register

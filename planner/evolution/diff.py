@@ -27,9 +27,10 @@ from ..model.text.literal_text import time_zone_scope
 from .check import meanings
 from .refusals import fields_of, fields_text
 from .relations import relation_of
-from .report import Finding, Verdict, worst
+from .report import Finding, worst
 from .side import Side
 from .symbols import in_order, order_key
+from .verdicts import Verdict
 from .words import key_text, text_of
 
 VERSION = 1

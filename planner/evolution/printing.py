@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from ..advice import advice_text
 from .diff import PlanDiff
-from .report import MEANS, CheckReport, Finding, Verdict
+from .report import MEANS, CheckReport, Finding
+from .verdicts import Verdict
 from .words import shortened
 
 _MARKS: dict[Verdict, str] = {"same": "✅", "stale": "🟡", "differs": "🔴", "refused": "⛔"}

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 from ..model.formats import FILE_FORMATS
 from ..model.schemas.types import StructType
+from ..model.settings.pinned import STATE_ENCODING
 from .change import NEW_CHECKPOINT
 from .names import operators_by_name
 from .operators import OperatorMeaning
@@ -24,7 +25,6 @@ _UNNAMED = "STREAMING_QUERY_EVOLUTION_ERROR.UNNAMED_STREAMING_SOURCES_WITH_ENFOR
 _NAMED = "STREAMING_QUERY_EVOLUTION_ERROR.SOURCE_NAMING_NOT_SUPPORTED"
 _NOT_COMPATIBLE = "STATE_STORE_{}_SCHEMA_NOT_COMPATIBLE"
 _NO_EVOLUTION = "STATE_STORE_INVALID_VALUE_SCHEMA_EVOLUTION"
-_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
 _CHECK = "spark.sql.streaming.stateStore.stateSchemaCheck"
 _NOT_MATCH = "STREAMING_STATEFUL_OPERATOR_NOT_MATCH_IN_STATE_METADATA"
 _NO_STATE = "STREAMING_STATEFUL_OPERATOR_MISSING_STATE_DIRECTORY"
@@ -217,7 +217,7 @@ def _operators_text(names: Mapping[int, str]) -> str:
 def schemas(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
     """Types by position are compared; names and nullability are not. Avro goes by names."""
     compared = now.asked.get(_CHECK, "true").lower() == "true"
-    by_name = stored.conf.get(_ENCODING, "unsaferow").lower() == "avro"
+    by_name = stored.conf.get(STATE_ENCODING, "unsaferow").lower() == "avro"
     for operator in now.operators:
         known = stored.operators.get(operator.id)
         if known is not None:

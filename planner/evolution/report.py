@@ -7,10 +7,9 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from ..advice import Advice
+from .verdicts import VERDICTS, Verdict
 
 VERSION = 1
-Verdict = Literal["same", "stale", "differs", "refused"]
-VERDICTS: tuple[Verdict, ...] = ("same", "stale", "differs", "refused")  # the worst last
 Phase = Literal["analysis", "start", "plan", "batch"]
 Basis = Literal["query", "stored plan", "checkpoint"]
 

@@ -12,8 +12,10 @@ from typing import Any
 from ..model.plans.join_types import INNER_JOINS, OUTER_JOINS
 from .change import KEEP, Change, Rule
 from .operators import Fact
-from .report import Finding, Verdict
-from .symbols import Symbol, made_of, order_key, overwritten, readable, serves
+from .report import Finding
+from .stored_meaning import overwritten, readable, serves
+from .symbols import Symbol, made_of, order_key
+from .verdicts import Verdict
 
 _PADDING = (*INNER_JOINS, *OUTER_JOINS)
 Effect = tuple[Verdict, str] | None

@@ -133,36 +133,11 @@ def _counted_if(counted: Symbol) -> Symbol | None:
     return None
 
 
-def _constructs(name: str) -> bool:
-    """Whether a function's values hold those that it is given, as structs and arrays do."""
-    spec = find(name)
-    return spec is not None and spec.constructor
-
-
 def _all_of(condition: Symbol) -> tuple[Symbol, ...]:
     match condition:
         case ("call", "and", _, _, tuple(parts)):
             return parts
     return (condition,)
-
-
-def nameless(value: Symbol) -> Symbol:
-    """A stored value without the names of its structs' fields: state has them by position."""
-    match value:
-        case (
-            "buffer",
-            place,
-            ("aggregate", ("call", name, zone, options, tuple(arguments)), *rest),
-        ):
-            stored = tuple(map(nameless, arguments))
-            return ("buffer", place, ("aggregate", ("call", name, zone, options, stored), *rest))
-        case ("call", str(name), zone, options, tuple(parts)) if _constructs(name):
-            kept = () if name == "named_struct" else options
-            return ("call", name, zone, kept, tuple(map(nameless, parts)))
-        case ("one of", tuple(choices)):
-            return ("one of", tuple(map(nameless, choices)))
-        case _:
-            return value
 
 
 def parts_of(value: Hashable) -> Iterator[Symbol]:
@@ -220,9 +195,8 @@ def _keeps_value(cast: Cast, source: DataType, target: DataType) -> bool:
 
 
 def _wider(source: DataType, target: DataType) -> bool:
-    names = ("tinyint", "smallint", "int", "bigint")
-    if source.simple in names and target.simple in names:
-        return names.index(source.simple) <= names.index(target.simple)
+    if isinstance(source, IntegralType) and isinstance(target, IntegralType):
+        return source.bits <= target.bits
     if isinstance(source, DecimalType) and isinstance(target, DecimalType):
         return source.precision <= target.precision
     return False
@@ -366,59 +340,3 @@ def _needed(value: Hashable) -> Iterator[Hashable]:
                     yield from _needed(part)
         case ("cast", _, _, _, inner):
             yield from _needed(inner)
-
-
-_COUNTS = "counts"
-"""The state of percentiles: values with how often each came."""
-
-
-def state_symbol(aggregate: Symbol) -> Symbol:
-    """What an aggregate's buffer means, given the symbol of the aggregate."""
-    tag, function, distinct, rows = aggregate
-    return (tag, _in_state(function), distinct, rows)
-
-
-def _in_state(function: Hashable) -> Hashable:
-    match function:
-        case ("call", str(name), zone, options, tuple(arguments)):
-            spec = find(name)
-            if spec is None:
-                return function
-            kept = tuple(a for i, a in enumerate(arguments) if i not in spec.used_at_the_end)
-            return ("call", spec.state or name, zone, options, kept)
-        case _:
-            return function
-
-
-def serves(was: Symbol, now: Symbol) -> bool:
-    """Whether one function's buffer holds all that another needs: a list makes a set."""
-    old, new = _buffer_parts(was), _buffer_parts(now)
-    return old[0] == "collect_list" and new[0] == "collect_set" and old[1:] == new[1:]
-
-
-def readable(was: Symbol, now: Symbol) -> bool:
-    """Whether the bytes that one function stored can be read by another."""
-    old, new = _buffer_parts(was)[0], _buffer_parts(now)[0]
-    return _object(str(old)) == _object(str(new))
-
-
-def _object(state: str) -> str | None:
-    spec = find(state)
-    if spec is None:
-        return _COUNTS if state == _COUNTS else None
-    return spec.state_object
-
-
-def overwritten(buffer: Symbol) -> bool:
-    """Whether a group's next row fills the buffer anew, whatever it held: last, nulls included."""
-    name, options, _, rows = _buffer_parts(buffer)
-    return name == "last" and "True" not in str(options) and not rows
-
-
-def _buffer_parts(buffer: Symbol) -> tuple[Hashable, Hashable, Hashable, Hashable]:
-    """The function's name, its options, its arguments and its filter."""
-    match buffer:
-        case ("buffer", _, ("aggregate", ("call", name, _, options, arguments), _, rows)):
-            return name, options, arguments, rows
-        case _:
-            return None, None, buffer, None

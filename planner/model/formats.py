@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from .options import by_lower_name
 from .registered import SOURCES, data_source_schema, registered_class
 from .schemas.ddl import parse_schema
 from .schemas.types import StructType
 
-FILE_FORMATS = ("json", "parquet", "csv", "orc", "text", "avro", "xml", "binaryfile")
+RUN_FORMATS = ("json", "parquet", "csv", "orc", "text", "avro")
+"""The formats of files that the runtime reads and writes."""
+FILE_FORMATS = (*RUN_FORMATS, "xml", "binaryfile")
+"""All formats of files that a query may name."""
+COLUMNAR_FORMATS = ("parquet", "orc")
+"""Those whose readers read only the columns that a query needs."""
 
 # The columns of sources whose rows are always alike, and what an option of theirs adds.
 _COLUMNS = {
@@ -60,7 +66,7 @@ def fixed_schema(format_: str, options: Mapping[str, str]) -> StructType | None:
         format_: the source's name, in lower case.
         options: the reader's (`includeTimestamp` of a socket, `includeHeaders` of Kafka).
     """
-    given = {key.lower(): value for key, value in options.items()}
+    given = by_lower_name(options)
     format_ = _ALIASES.get(format_, format_)
     if format_ == "cloudfiles":
         return _auto_loader(given)

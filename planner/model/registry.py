@@ -327,6 +327,11 @@ class FunctionSpec:
         """The name that stands for all names of the function."""
         return self.same_as or self.name
 
+    @property
+    def divides(self) -> bool:
+        """Whether ANSI mode raises an error where the last argument is 0."""
+        return self.ansi_error in ("DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO")
+
 
 def one_function(spec: FunctionSpec, *others: FunctionSpec) -> tuple[FunctionSpec, ...]:
     """A function, and what it is under its other names."""

@@ -12,10 +12,10 @@ from ...physical.explain.state_facts import keyed_on
 from ...physical.explain.stateful import facts_of, place_text
 from ...physical.explain.tree import PlanGraph, plan_graph
 from ...physical.plan import SparkPlan, StatefulOperator, StateStoreWriter
-from ...physical.text import cut
 from ..advice import Advice, advice_on_execution
 from ..incremental_execution import IncrementalExecution
 from ..model.frozen import dataclass
+from ..model.text.fields_shown import cut
 from ..model.text.text import pretty
 from .shell import facts_list, page, shortened
 

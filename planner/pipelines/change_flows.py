@@ -19,31 +19,31 @@ def read_change_flow(at: StatementCursor, *, databricks: bool) -> tuple[str, Aut
     Raises:
         AnalysisError: PARSE_SYNTAX_ERROR, or a source that is no stream.
     """
-    at.needs("FROM")
+    at.need("FROM")
     source = _changes(at)
-    at.needs("KEYS")
-    keys = at.names()
+    at.need("KEYS")
+    keys = at.columns()
     if databricks:
-        at.takes("IGNORE", "NULL", "UPDATES")
+        at.take("IGNORE", "NULL", "UPDATES")
     deletes: Expression | None = None
-    if at.takes("APPLY"):
-        at.needs("AS", "DELETE", "WHEN")
+    if at.take("APPLY"):
+        at.need("AS", "DELETE", "WHEN")
         deletes = _expression(at)
-    at.needs("SEQUENCE", "BY")
+    at.need("SEQUENCE", "BY")
     sequence_by = _expression(at)
-    columns, left_out = _selection(at) if at.takes("COLUMNS") else ((), ())
+    columns, left_out = _selection(at) if at.take("COLUMNS") else ((), ())
     scd_type = 1
-    if at.takes("STORED"):
-        at.needs("AS", "SCD", "TYPE")
+    if at.take("STORED"):
+        at.need("AS", "SCD", "TYPE")
         token = at.token
-        if token is None or token.text not in ("1", "2"):
+        if token.text not in ("1", "2"):
             raise at.misfit()
-        at.place += 1
+        at.advance()
         scd_type = int(token.text)
     tracked: tuple[str, ...] = ()
     untracked: tuple[str, ...] = ()
-    if at.takes("TRACK"):
-        at.needs("HISTORY", "ON")
+    if at.take("TRACK"):
+        at.need("HISTORY", "ON")
         tracked, untracked = _selection(at)
     if not at.at_end:
         raise at.misfit()
@@ -62,10 +62,10 @@ def read_change_flow(at: StatementCursor, *, databricks: bool) -> tuple[str, Aut
 def _changes(at: StatementCursor) -> str:
     """The query of the changes, in its place in the statement."""
     start = at.token
-    if start is None:
+    if at.at_end:
         raise at.misfit()
-    query = at.looks_at("(")
-    written = at.until(lambda here: here.looks_at("KEYS"))
+    query = at.ahead("(")
+    written = at.until(lambda here: here.ahead("KEYS"))
     if query:
         return blanked(at.text, start.start) + written
     if start.text.upper() != "STREAM":
@@ -83,19 +83,18 @@ def _changes(at: StatementCursor) -> str:
 
 
 def _expression(at: StatementCursor) -> Expression:
-    return parse_expression(at.until(lambda here: _at_clause(here)))
+    return parse_expression(at.until(_at_clause))
 
 
 def _at_clause(at: StatementCursor) -> bool:
-    token = at.token
-    return token is not None and token.text.upper() in _CLAUSES
+    return at.token.text.upper() in _CLAUSES
 
 
 def _selection(at: StatementCursor) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """`(a, b)`, or `* EXCEPT (a, b)`: the columns named, and those left out."""
-    if at.takes("*"):
-        at.needs("EXCEPT")
-        return (), at.names()
-    if at.looks_at("("):
-        return at.names(), ()
+    if at.take("*"):
+        at.need("EXCEPT")
+        return (), at.columns()
+    if at.ahead("("):
+        return at.columns(), ()
     raise at.misfit()

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from ...physical.explain.tree import MERMAID_ENTITIES
 from ..explaining import explain
 from ..model.expressions.core import Origin
 from .model import Dataset, DatasetKind, Flow, Pipeline, Read
 
-_ENTITIES = str.maketrans({'"': "#quot;", "<": "#lt;", ">": "#gt;"})  # of Mermaid
 _MERMAID = {
     DatasetKind.STREAMING_TABLE: '[("{}")]',
     DatasetKind.MATERIALIZED_VIEW: '["{}"]',
@@ -146,10 +146,10 @@ def graph_mermaid(pipeline: Pipeline) -> str:
     for name, kind in found:
         text = name if kind is None else f"{name}<br>{kind}"
         box = '{{{{"{}"}}}}' if kind is None else _MERMAID[kind]
-        shown = "<br>".join(part.translate(_ENTITIES) for part in text.split("<br>"))
+        shown = "<br>".join(part.translate(MERMAID_ENTITIES) for part in text.split("<br>"))
         lines.append(f"    d{numbers[name]}{box.format(shown)}")
     for source, target, flow, read in edges(pipeline):
-        label = "" if flow.name == target else f"|{flow.name.translate(_ENTITIES)}|"
+        label = "" if flow.name == target else f"|{flow.name.translate(MERMAID_ENTITIES)}|"
         arrow = "-->" if read.streaming else "-.->"
         lines.append(f"    d{numbers[source]} {arrow}{label} d{numbers[target]}")
     return "\n".join(lines)

@@ -1,19 +1,22 @@
-"""The words of one SQL statement, read from left to right."""
+"""The words of one SQL statement of a pipeline, read from left to right."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import NoReturn
 
 from ..model.errors import AnalysisError
+from ..model.settings.conf import Conf
+from ..sql.cursor import Cursor
 from ..sql.errors import marked
-from ..sql.tokens import END_OF_INPUT, Token, tokenize
+from ..sql.tokens import tokenize
 
 _UNSET = re.compile(r"\$\{([\w.]+)\}")
 
 
-class StatementCursor:
-    """A place in a statement.
+class StatementCursor(Cursor):
+    """A place in a statement; what does not fit there raises PARSE_SYNTAX_ERROR.
 
     Args:
         text: the statement, with what stands before it in its file blanked out, so that places in
@@ -21,47 +24,26 @@ class StatementCursor:
     """
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = tokenize(text)[:-1]
-        self.place = 0
+        super().__init__(text, tokenize(text), Conf())
 
     @property
     def at_end(self) -> bool:
         """Whether all words are read."""
-        return self.place >= len(self.tokens)
+        return self.token.kind == "end"
 
-    @property
-    def token(self) -> Token | None:
-        """The next word."""
-        return None if self.at_end else self.tokens[self.place]
-
-    def looks_at(self, *words: str) -> bool:
-        """Whether these words come next."""
-        found = self.tokens[self.place : self.place + len(words)]
-        return [token.symbol for token in found] == list(words)
-
-    def takes(self, *words: str) -> bool:
-        """Go behind these words if they come next."""
-        if not self.looks_at(*words):
-            return False
-        self.place += len(words)
-        return True
-
-    def needs(self, *words: str) -> None:
-        """Go behind these words.
+    def fail(self, expected: str) -> NoReturn:
+        """The word that comes next fits nothing.
 
         Raises:
-            AnalysisError: PARSE_SYNTAX_ERROR; others come next.
+            AnalysisError: PARSE_SYNTAX_ERROR.
         """
-        for word in words:
-            if not self.takes(word):
-                raise self.misfit()
+        raise self.misfit()
 
     def misfit(self, more: str = "") -> AnalysisError:
         """The error at the next word, as Spark's parser words it."""
         token = self.token
-        near = END_OF_INPUT if token is None else f"'{self.text[token.start : token.stop + 1]}'"
-        start = len(self.text.rstrip()) if token is None else token.start
+        near = token.text if self.at_end else f"'{self.text[token.start : token.stop + 1]}'"
+        start = len(self.text.rstrip()) if self.at_end else token.start
         unset = dict.fromkeys(_UNSET.findall(self.text)) if near == "'$'" else ()
         error = AnalysisError.of(
             "PARSE_SYNTAX_ERROR",
@@ -73,45 +55,31 @@ class StatementCursor:
         error.message = f"\n{error.message} {marked(self.text, start)}\n"
         return error
 
-    def name(self) -> tuple[str, ...]:
-        """A name of one or more parts."""
-        parts = [self._part()]
-        while self.takes("."):
-            parts.append(self._part())
-        return tuple(parts)
-
-    def _part(self) -> str:
+    def name(self) -> str:
+        """A name, quoted or not, of any letters."""
         token = self.token
-        if token is None or not token.is_name:
+        if not token.is_name:
             raise self.misfit()
-        self.place += 1
+        self.advance()
         return token.text
 
-    def names(self) -> tuple[str, ...]:
+    def plain_name(self) -> str:
+        """A name: a hyphen behind it is no part of it."""
+        return self.name()
+
+    def columns(self) -> tuple[str, ...]:
         """`(a, b)`: names of columns, each as it is written."""
-        self.needs("(")
-        found = [".".join(self.name())]
-        while self.takes(","):
-            found.append(".".join(self.name()))
-        self.needs(")")
-        return tuple(found)
-
-    def string(self) -> str:
-        """A text in quotes."""
-        token = self.token
-        if token is None or token.kind != "string":
-            raise self.misfit()
-        self.place += 1
-        return token.text
+        return tuple(".".join(parts) for parts in self.bracketed_list(self.qualified_name))
 
     def bracket(self) -> str:
         """The text within the brackets that come next."""
-        if not self.looks_at("("):
+        if not self.ahead("("):
             raise self.misfit(": missing '('")
-        start = self.tokens[self.place].start + 1
+        start = self.token.start + 1
         depth = 0
-        while (token := self.token) is not None:
-            self.place += 1
+        while not self.at_end:
+            token = self.token
+            self.advance()
             depth += {"(": 1, ")": -1}.get(token.symbol, 0)
             if depth == 0:
                 return self.text[start : token.start]
@@ -119,20 +87,18 @@ class StatementCursor:
 
     def rest(self) -> str:
         """All that follows, as long as the text itself: what is read already is blanked out."""
-        start = self.tokens[self.place].start if not self.at_end else len(self.text)
-        self.place = len(self.tokens)
+        start = self.token.start
+        self.move(len(self.tokens))
         return blanked(self.text, start) + self.text[start:]
 
     def until(self, stops: Callable[[StatementCursor], bool]) -> str:
         """The text up to a word at which `stops` is true, outside brackets; or to the end."""
-        start = self.tokens[self.place].start if not self.at_end else len(self.text)
+        start = self.token.start
         depth = 0
-        while (token := self.token) is not None and (depth or not stops(self)):
-            depth += {"(": 1, ")": -1}.get(token.symbol, 0)
-            self.place += 1
-        token = self.token
-        end = len(self.text) if token is None else token.start
-        return self.text[start:end].strip()
+        while not self.at_end and (depth or not stops(self)):
+            depth += {"(": 1, ")": -1}.get(self.token.symbol, 0)
+            self.advance()
+        return self.text[start : self.token.start].strip()
 
 
 def blanked(text: str, end: int) -> str:

@@ -108,31 +108,31 @@ class SqlFile:
 
     def _statement(self, text: str, origin: Origin) -> Statement | None:
         at = StatementCursor(text)
-        if at.takes("SET", "CATALOG"):
-            self.catalog = at.name()[0]
-        elif at.takes("SET"):
+        if at.take("SET", "CATALOG"):
+            self.catalog = at.qualified_name()[0]
+        elif at.take("SET"):
             key, equals, value = at.rest().strip().partition("=")
             if not equals:
                 raise without_condition(
                     "Invalid SET command without value", "Write SET key = value."
                 )
             self.settings[key.strip().strip("`'\"")] = value.strip().strip("'\"")
-        elif at.takes("USE"):
+        elif at.take("USE"):
             self._use(at, text, origin)
-        elif self.databricks and at.takes("APPLY", "CHANGES", "INTO"):
-            target = at.name()
+        elif self.databricks and at.take("APPLY", "CHANGES", "INTO"):
+            target = at.qualified_name()
             changes = read_change_flow(at, databricks=True)
             return Statement(flow=self._flow(target[-1:], target, origin, *changes))
-        elif at.takes("CREATE"):
-            replaces = at.takes("OR")
-            if replaces and not (self.databricks and at.takes("REFRESH")):
-                at.needs("REPLACE")
+        elif at.take("CREATE"):
+            replaces = at.take("OR")
+            if replaces and not (self.databricks and at.take("REFRESH")):
+                at.need("REPLACE")
             if self.databricks:
                 replaces = False
-                at.takes("PRIVATE")
+                at.take("PRIVATE")
             if kind := _kind(at, replaces=replaces, databricks=self.databricks):
                 return self._created(at, kind, origin)
-            if not replaces and at.takes("FLOW"):
+            if not replaces and at.take("FLOW"):
                 return Statement(flow=self._created_flow(at, text, origin))
             raise _other(text, origin)
         else:
@@ -140,22 +140,22 @@ class SqlFile:
         return None
 
     def _use(self, at: StatementCursor, text: str, origin: Origin) -> None:
-        if at.takes("CATALOG"):
+        if at.take("CATALOG"):
             if not self.databricks:
-                raise at.misfit(f": extra input '{at.token.text if at.token else ''}'")
-            self.catalog = at.name()[0]
+                raise at.misfit(f": extra input '{'' if at.at_end else at.token.text}'")
+            self.catalog = at.qualified_name()[0]
             return
-        if not any(at.takes(word) for word in ("DATABASE", "SCHEMA", "NAMESPACE")):
+        if not any(at.take(word) for word in ("DATABASE", "SCHEMA", "NAMESPACE")):
             raise _other(text, origin)
-        *catalog, self.database = at.name()[-2:]
+        *catalog, self.database = at.qualified_name()[-2:]
         self.catalog = catalog[0] if catalog else self.catalog
 
     def _created(self, at: StatementCursor, kind: DatasetKind, origin: Origin) -> Statement:
         """A data set, behind the words that say what is created."""
-        at.takes("IF", "NOT", "EXISTS")
-        name = at.name()
+        at.take("IF", "NOT", "EXISTS")
+        name = at.qualified_name()
         dataset = Dataset(identifier=name, kind=kind, origin=origin)
-        if at.looks_at("("):
+        if at.ahead("("):
             if not self.databricks:
                 _refuse_expectations(at)
             columns = at.bracket()
@@ -164,14 +164,14 @@ class SqlFile:
             # Names of a view's columns change nothing in Spark's pipelines.
             dataset.schema = parse_schema(columns) if kind.is_table and columns.strip() else None
         bare = ("SELECT", "WITH") if self.databricks else ()  # a query without AS
-        while not at.at_end and not any(map(at.looks_at, ("AS", "FLOW", *bare))):
+        while not at.at_end and not any(map(at.ahead, ("AS", "FLOW", *bare))):
             self._clause(at, dataset)
         flow = None
-        if kind is DatasetKind.STREAMING_TABLE and at.takes("FLOW"):
-            at.needs("AUTO", "CDC")
+        if kind is DatasetKind.STREAMING_TABLE and at.take("FLOW"):
+            at.need("AUTO", "CDC")
             changes = read_change_flow(at, databricks=self.databricks)
             flow = self._flow(name, name, origin, *changes)
-        elif at.takes("AS") or any(map(at.looks_at, bare)):
+        elif at.take("AS") or any(map(at.ahead, bare)):
             flow = self._flow(name, name, origin, at.rest())
         elif kind is not DatasetKind.STREAMING_TABLE:
             raise at.misfit()
@@ -180,47 +180,47 @@ class SqlFile:
     def _clause(self, at: StatementCursor, dataset: Dataset) -> None:
         """A clause between the name of a data set and its query."""
         is_table = dataset.kind.is_table
-        if is_table and at.takes("USING"):
-            dataset.format = ".".join(at.name()).lower()
-        elif at.takes("COMMENT"):
+        if is_table and at.take("USING"):
+            dataset.format = ".".join(at.qualified_name()).lower()
+        elif at.take("COMMENT"):
             dataset.comment = at.string()
-        elif at.takes("TBLPROPERTIES") or (is_table and at.takes("OPTIONS")):
+        elif at.take("TBLPROPERTIES") or (is_table and at.take("OPTIONS")):
             at.bracket()
-        elif is_table and at.takes("PARTITIONED", "BY"):
-            dataset.partitioning = at.names()
-        elif is_table and at.takes("CLUSTER", "BY"):
-            dataset.clustering = () if self.databricks and at.takes("AUTO") else at.names()
+        elif is_table and at.take("PARTITIONED", "BY"):
+            dataset.partitioning = at.columns()
+        elif is_table and at.take("CLUSTER", "BY"):
+            dataset.clustering = () if self.databricks and at.take("AUTO") else at.columns()
         else:
             raise at.misfit()
 
     def _created_flow(self, at: StatementCursor, text: str, origin: Origin) -> Flow:
         """A flow, behind CREATE FLOW."""
-        name = at.name()
-        if at.takes("COMMENT"):
+        name = at.qualified_name()
+        if at.take("COMMENT"):
             at.string()
-        at.needs("AS")
-        if at.takes("AUTO", "CDC"):
-            at.needs("INTO")
-            target = at.name()
+        at.need("AS")
+        if at.take("AUTO", "CDC"):
+            at.need("INTO")
+            target = at.qualified_name()
             changes = read_change_flow(at, databricks=self.databricks)
             return self._flow(name, target, origin, *changes)
 
         def refused(message: str) -> AnalysisError:
             return bad_statement(message, text.strip(), origin)
 
-        if at.takes("INSERT", "OVERWRITE"):
+        if at.take("INSERT", "OVERWRITE"):
             raise refused("INSERT OVERWRITE flows not supported.")
-        at.needs("INSERT", "INTO")
-        once = self.databricks and at.takes("ONCE")
-        at.takes("TABLE")
-        target = at.name()
-        if at.takes("PARTITION"):
+        at.need("INSERT", "INTO")
+        once = self.databricks and at.take("ONCE")
+        at.take("TABLE")
+        target = at.qualified_name()
+        if at.take("PARTITION"):
             raise refused("Partition spec may not be specified for flow target.")
-        if at.takes("IF", "NOT", "EXISTS"):
+        if at.take("IF", "NOT", "EXISTS"):
             raise refused("IF NOT EXISTS not supported for flows.")
-        if at.looks_at("(") and not _is_query(at):
+        if at.ahead("(") and not _is_query(at):
             raise refused("Column schema may not be specified for flow target.")
-        if not at.takes("BY", "NAME") and not self.databricks:
+        if not at.take("BY", "NAME") and not self.databricks:
             parse(at.rest(), Conf())
             raise refused("Only INSERT INTO by name flows supported.")
         return self._flow(name, target, origin, at.rest(), once=once)
@@ -325,30 +325,30 @@ def _kind(at: StatementCursor, *, replaces: bool, databricks: bool) -> DatasetKi
     """What is created; only views are replaced."""
     if databricks:
         for words, kind in _LIVE:
-            if at.takes(*words):
+            if at.take(*words):
                 return kind
     if not replaces:
-        if at.takes("STREAMING"):
-            if not at.takes("TABLE"):
+        if at.take("STREAMING"):
+            if not at.take("TABLE"):
                 raise at.misfit(": missing 'TABLE'")
             return DatasetKind.STREAMING_TABLE
-        if at.takes("MATERIALIZED", "VIEW"):
+        if at.take("MATERIALIZED", "VIEW"):
             return DatasetKind.MATERIALIZED_VIEW
-    elif at.looks_at("MATERIALIZED") or at.looks_at("STREAMING"):
+    elif at.ahead("MATERIALIZED") or at.ahead("STREAMING"):
         raise at.misfit()
-    if at.takes("TEMPORARY", "VIEW") or at.takes("TEMP", "VIEW"):
+    if at.take("TEMPORARY", "VIEW") or at.take("TEMP", "VIEW"):
         return DatasetKind.TEMPORARY_VIEW
-    if at.takes("VIEW"):
+    if at.take("VIEW"):
         return DatasetKind.PERSISTED_VIEW
     return None
 
 
 def _refuse_expectations(at: StatementCursor) -> None:
     """Spark's parser knows constraints of tables, and no expectations."""
-    for place in range(at.place, len(at.tokens) - 2):
+    for place in range(at.index, len(at.tokens) - 2):
         first, _, third = (at.tokens[place + more].text.upper() for more in range(3))
         if (first, third) == ("CONSTRAINT", "EXPECT"):
-            at.place = place + 2
+            at.move(place + 2)
             raise at.misfit()
 
 
@@ -360,20 +360,19 @@ def without_databricks(columns: str) -> str:
     at = StatementCursor(columns)
     kept: list[str] = []
     while not at.at_end:
-        start, constraint = at.place, at.looks_at("CONSTRAINT")
+        start, constraint = at.index, at.ahead("CONSTRAINT")
 
         def stops(here: StatementCursor, start: int = start) -> bool:
-            more = any(here.looks_at(word) for word in _DATABRICKS_OF_COLUMNS)
-            return here.looks_at(",") or (more and here.place > start)
+            more = any(here.ahead(word) for word in _DATABRICKS_OF_COLUMNS)
+            return here.ahead(",") or (more and here.index > start)
 
         text = at.until(stops)
-        at.until(lambda here: here.looks_at(","))
-        at.takes(",")
+        at.until(lambda here: here.ahead(","))
+        at.take(",")
         if not constraint:
             kept.append(text)
     return ", ".join(kept)
 
 
 def _is_query(at: StatementCursor) -> bool:
-    behind = at.tokens[at.place + 1 :]
-    return bool(behind) and behind[0].text.upper() in (*QUERY_WORDS, "(")
+    return at.peek().text.upper() in (*QUERY_WORDS, "(")

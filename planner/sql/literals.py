@@ -10,7 +10,6 @@ from ..model.errors import AnalysisError
 from ..model.expressions.core import Literal, Origin
 from ..model.expressions.intervals import (
     DAY_MICROS,
-    DAY_TIME_ORDER,
     IntervalError,
     read_amount,
     read_interval,
@@ -273,7 +272,7 @@ def _typed(units: set[str], months: int, micros: int, origin: Origin) -> Literal
     if year_month:
         months_type: DataType = YearMonthIntervalType(year_month[0], year_month[-1])
         return Literal(value=months, type_=months_type, origin=origin)
-    found = sorted(DAY_TIME_ORDER.index(_field(unit)) for unit in units)
+    found = sorted(DAY_TIME_FIELDS.index(_field(unit)) for unit in units)
     span = DayTimeIntervalType(found[0], found[-1])
     return Literal(value=micros, type_=span, origin=origin)
 
@@ -282,7 +281,7 @@ def _field(unit: str) -> str:
     """The field of a day-time interval that a unit belongs to."""
     if unit == "week":
         return "day"
-    return unit if unit in DAY_TIME_ORDER else "second"
+    return unit if unit in DAY_TIME_FIELDS else "second"
 
 
 def _units_literal(written: WrittenInterval, origin: Origin, body: Origin) -> Literal:

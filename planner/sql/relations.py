@@ -12,6 +12,7 @@ from ..model.plans.join_types import join_type_of
 from ..model.plans.logical import EventTimeWatermark, Generate, Join
 from ..model.plans.query_plan import LogicalPlan
 from ..model.plans.relations import (
+    UNNAMED,
     OneRowRelation,
     SubqueryAlias,
     UnresolvedInlineTable,
@@ -29,7 +30,6 @@ from .primary import row_values
 from .table_clauses import TableClauseParser, local_relation
 from .tokens import Token
 
-_UNNAMED = "__auto_generated_subquery_name"
 JOIN_WORDS = frozenset(
     {"JOIN", "CROSS", "INNER", "LEFT", "RIGHT", "FULL", "NATURAL", "SEMI", "ANTI"}
 )
@@ -273,7 +273,7 @@ class RelationParser(TableClauseParser):
         place = self.index
         if sampled and self.token.symbol == "TABLESAMPLE":
             if is_query:
-                plan = SubqueryAlias(child=plan, alias=_UNNAMED)
+                plan = SubqueryAlias(child=plan, alias=UNNAMED)
             plan = self.sample(plan)
             start, stop = place, self.index
             is_query = False
@@ -286,7 +286,7 @@ class RelationParser(TableClauseParser):
             name, columns = alias
             plan = SubqueryAlias(child=plan, alias=name, columns=columns, origin=origin)
         elif is_query:
-            plan = SubqueryAlias(child=plan, alias=_UNNAMED)
+            plan = SubqueryAlias(child=plan, alias=UNNAMED)
         return self._with_watermark(plan, watermark, clause)
 
     def _aliased(self, plan: LogicalPlan, start: int, *, with_columns: bool) -> LogicalPlan:

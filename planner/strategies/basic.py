@@ -41,6 +41,7 @@ from ...physical.python_operators import EvalPythonExec, MapInPythonExec
 from ...physical.scans import FileSourceScanExec
 from ..model.expressions.core import Expression, Literal, SortOrder, to_attribute
 from ..model.expressions.predicates import conjunction_or_none, split_conjuncts
+from ..model.formats import COLUMNAR_FORMATS
 from ..model.plans.logical import (
     Aggregate,
     CollectMetrics,
@@ -116,9 +117,6 @@ def _exchange(partitioning: Partitioning, origin: ShuffleOrigin, child: SparkPla
     )
 
 
-_COLUMNAR = ("parquet", "orc")
-
-
 def file_source(logical: LogicalPlan, plan_later: PlanLater) -> SparkPlan | None:
     """A table's files under its filter and projection: only the columns that these need."""
     columns: tuple[Expression, ...] | None = None
@@ -148,7 +146,7 @@ def _scan(
     read = tuple(a for a in table.attributes if columns is None or a.expr_id in needed)
     widest = plan_later.conf.integer("spark.sql.codegen.maxFields")
     batched = (
-        table.format in _COLUMNAR
+        table.format in COLUMNAR_FORMATS
         and plan_later.conf.flag("spark.sql.codegen.wholeStage")
         and len(read) <= widest
     )

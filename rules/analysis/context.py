@@ -21,6 +21,7 @@ from ...planner.model.expressions.subqueries import SubqueryExpression
 from ...planner.model.frozen import dataclass
 from ...planner.model.functions.coercion import implicit
 from ...planner.model.plans.query_plan import LogicalPlan
+from ...planner.model.plans.relations import UNNAMED
 from ...planner.model.schemas.types import DataType
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.quoting import to_sql_id
@@ -28,9 +29,6 @@ from ...planner.model.tree import replace
 from .failures import ambiguous, invalid, located, unresolved_routine
 
 Match = tuple[AttributeReference, tuple[str, ...]]
-
-
-UNNAMED = "__auto_generated_subquery_name"
 
 
 def full_name(column: AttributeReference) -> tuple[str, ...]:

@@ -17,12 +17,10 @@ from ...physical.stateful import (
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.errors import PlanningError
 from ...planner.model.expressions.core import AttributeReference
-from ...planner.model.settings.conf import Conf
+from ...planner.model.settings.conf import SEVERAL_STATEFUL, Conf
 from ...planner.model.text.text import plan_text
 from ...planner.model.tree import replace
 from .execution import Execution
-
-_SEVERAL = "spark.sql.streaming.statefulOperator.allowMultiple"
 
 
 def has_single_watermark(conf: Conf) -> bool:
@@ -31,7 +29,7 @@ def has_single_watermark(conf: Conf) -> bool:
     It then also says which rows are late, not that of the batch before; and watermarks may stand
     above each other.
     """
-    return not conf.flag(_SEVERAL)
+    return not conf.flag(SEVERAL_STATEFUL)
 
 
 def propagate_watermarks(
@@ -60,7 +58,7 @@ def propagate_watermarks(
         least = min(inputs, default=None)
         if isinstance(node, EventTimeWatermarkExec):
             if least is not None and origin_ms > 0 and not redefine:
-                raise PlanningError.of("_LEGACY_ERROR_TEMP_3076", config=_SEVERAL)
+                raise PlanningError.of("_LEGACY_ERROR_TEMP_3076", config=SEVERAL_STATEFUL)
             return origin_ms
         if not isinstance(node, StateStoreWriter):
             return least

@@ -10,6 +10,7 @@ from ...planner.model.plans.python_operators import (
 )
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.settings.conf import Conf
+from ...planner.model.settings.pinned import STATE_ENCODING
 from ...planner.model.text.logical_text import tree_text
 from ..common.trees import keeps_state
 
@@ -80,16 +81,13 @@ def _drops_late_rows(plan: LogicalPlan) -> bool:
     return keeps_state(plan)
 
 
-_ENCODING = "spark.sql.streaming.stateStore.encodingFormat"
-
-
 def check_encoding(plan: LogicalPlan, conf: Conf) -> None:
     """Refuse Avro for the state of any other operator, the one nearest the sink first.
 
     Raises:
         StreamingCheckError: the setting asks for Avro, and there is such an operator.
     """
-    if conf[_ENCODING].lower() != "avro":
+    if conf[STATE_ENCODING].lower() != "avro":
         return
     for operator in plan.walk():
         name = _kept_otherwise(operator)
@@ -99,7 +97,7 @@ def check_encoding(plan: LogicalPlan, conf: Conf) -> None:
                 f" operator={name} used within the query",
                 plan,
                 conf,
-                hint=f"Set {_ENCODING} to unsaferow.",
+                hint=f"Set {STATE_ENCODING} to unsaferow.",
             )
 
 

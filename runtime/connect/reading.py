@@ -23,6 +23,7 @@ from ...planner.model.errors import AnalysisError, RuntimeFailure, StateplanErro
 from ...planner.model.expressions.core import Expression, Origin
 from ...planner.model.expressions.subqueries import subqueries_in
 from ...planner.model.formats import FILE_FORMATS, fixed_schema
+from ...planner.model.options import by_lower_name
 from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.plans.relations import Relation
 from ...planner.model.schemas.schema_json import type_from_json
@@ -319,5 +320,5 @@ class StreamReading(PlannerSession):
 
 def _path(message: Message) -> str:
     """The path that `load(path)` or the option `path` names."""
-    options = {key.lower(): value for key, value in message.options.items()}
+    options = by_lower_name(message.options)
     return ",".join(message.paths) or str(options.get("path", ""))

@@ -10,6 +10,7 @@ from pyspark.sql.connect import proto
 from ...planner.connect.places import Message
 from ...planner.connect.streams import output_mode_of, planned_stream, written_path
 from ...planner.model.errors import AnalysisError, RuntimeFailure
+from ...planner.model.options import by_lower_name
 from ...planner.model.settings.conf import Conf
 from ..frames import spark_schema
 from ..options import Options
@@ -166,7 +167,7 @@ def _checkpoint(message: Message, conf: Conf, name: str | None) -> str | None:
     Raises:
         AnalysisError: Spark wants one to be named, and none is.
     """
-    options = {key.lower(): value for key, value in message.options.items()}
+    options = by_lower_name(message.options)
     if "checkpointlocation" in options:
         return str(options["checkpointlocation"])
     if conf.settings.get(_CHECKPOINTS):

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...planner.model.output_modes import OutputMode
 from ..state.rows import concat_rows
 from ..state.sorting import order_by
-from .aggregates.aggregate import Mode
 from .aggregates.buffers import Buffers, RowBuffers
 from .grouping import by_key, grouping_keys
 from .intervals import distinct, reaches
@@ -63,7 +63,7 @@ class SessionKernel(OneStoreKernel):
     session: Any
     position: int
     buffers: Buffers
-    mode: Mode
+    mode: OutputMode
     gap: int | None = None
     made: RowBuffers | None = None
     merge_first: bool = False

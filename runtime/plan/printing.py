@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
-from ...physical.text import cut
 from ...planner.model.expressions.core import Expression, to_attribute
-from ...planner.model.text.fields_shown import fields_shown
+from ...planner.model.text.fields_shown import cut, fields_shown
 from ...planner.model.text.text import plan_text as expression_text
 from ...planner.model.text.trees import tree_lines
 from .carried import Carried

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...physical.scans import source_filters
 from ...planner.model.expressions.core import AttributeReference, Expression
+from ...planner.model.options import by_lower_name
 from .facts import BatchFacts
 
 _SETTINGS = {
@@ -30,7 +31,7 @@ def given_to_reader(
     if setting is None or not facts.conf.flag(setting):
         return ()
     assert reader is not None
-    options = {key.lower(): value for key, value in reader.options.items()}
+    options = by_lower_name(reader.options)
     corrupt = options.get(
         "columnnameofcorruptrecord", facts.conf.settings.get(_CORRUPT, "_corrupt_record")
     )

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...planner.model import registered
+from ...planner.model.formats import RUN_FORMATS
 from ...planner.model.output_modes import OutputMode
 from ...planner.model.registered import known_class
 from ..options import Options
@@ -18,7 +19,7 @@ from ..sources import SOURCES
 from ..sources.python import is_data_source
 from .base import Sink, SinkRequest
 from .delta import DeltaSink
-from .files import FORMATS, FileSink
+from .files import FileSink
 from .foreach import ForeachSink, PickledWriter
 from .kafka import KafkaSink
 from .python import PythonSink
@@ -32,7 +33,7 @@ SINKS: Mapping[str, type[Sink]] = {
     "console": ConsoleSink,
     "memory": MemorySink,
     "noop": NoopSink,
-    **dict.fromkeys(FORMATS, FileSink),
+    **dict.fromkeys(RUN_FORMATS, FileSink),
     "kafka": KafkaSink,
     "delta": DeltaSink,
 }

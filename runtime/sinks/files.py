@@ -34,7 +34,6 @@ from .publication import STAGING, clean_up, publish
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-FORMATS = ("parquet", "json", "csv", "orc", "text", "avro")
 WORK = "_stateplan"  # hidden from readers by its first character
 
 

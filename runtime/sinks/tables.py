@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
+from ...planner.model.formats import RUN_FORMATS
 from ...planner.model.output_modes import OutputMode
 from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType
@@ -13,7 +14,7 @@ from ...planner.model.text.spark_sql import quote, type_sql
 from ..engines.embedded_session import is_embedded
 from ..plan.facts import EngineFacts
 from .base import Sink, SinkRequest, refuse_output_mode
-from .files import FORMATS, FileSink
+from .files import FileSink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -99,11 +100,11 @@ class TableSink(Sink):
         """Take the directory of the table that is there."""
         assert self._attached is not None
         format_, location = table_files(self._spark, self.name)
-        if format_ not in FORMATS or location is None:
+        if format_ not in RUN_FORMATS or location is None:
             raise RuntimeFailure(
                 "STATEPLAN_TABLE_NOT_OF_FILES",
                 f"The table '{self.name}' is no table of files: its provider is '{format_}'.",
-                hint=f"Write to a table of {', '.join(FORMATS)}, or with foreachBatch.",
+                hint=f"Write to a table of {', '.join(RUN_FORMATS)}, or with foreachBatch.",
             )
         columns = self._spark.catalog.listColumns(self.name)
         partition_by = [column.name for column in columns if column.isPartition]

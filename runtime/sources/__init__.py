@@ -11,12 +11,13 @@ from collections.abc import Mapping
 
 from ...planner.model import registered
 from ...planner.model.errors import DescriptionError
+from ...planner.model.formats import RUN_FORMATS
 from ...planner.model.registered import known_class, no_such_class
 from ...planner.model.schemas.types import StructType
 from ..options import Options
 from .base import Source, SourceRequest
 from .delta import DeltaSource
-from .files import FORMATS, FileSource
+from .files import FileSource
 from .kafka import KafkaSource
 from .memory import MemorySource
 from .python import PythonSource, is_data_source
@@ -24,7 +25,7 @@ from .rate import RateMicroBatchSource, RateSource
 from .socket import SocketSource
 
 SOURCES: Mapping[str, type[Source]] = {
-    **dict.fromkeys(FORMATS, FileSource),
+    **dict.fromkeys(RUN_FORMATS, FileSource),
     "rate": RateSource,
     "rate-micro-batch": RateMicroBatchSource,
     "socket": SocketSource,

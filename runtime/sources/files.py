@@ -28,7 +28,6 @@ from .parquet import MOST_FOOTERS, FileBatch, parquet_batch
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-FORMATS = ("json", "parquet", "csv", "orc", "text", "avro")
 # Options of the stream itself; every other one goes to the format's reader.
 _OWN = (
     *("maxFilesPerTrigger", "maxBytesPerTrigger", "latestFirst", "fileNameOnly", "maxFileAge"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from stateplan.physical.explain.modes import formatted_text
 from stateplan.physical.explain.tree import tree_text
-from stateplan.physical.text import cut, simple_type
 from stateplan.planner.model.expressions.core import Alias
 from stateplan.planner.model.plans.logical import Union
 from stateplan.planner.model.schemas.types import (
@@ -15,6 +14,8 @@ from stateplan.planner.model.schemas.types import (
     StructField,
     StructType,
 )
+from stateplan.planner.model.text.fields_shown import cut
+from stateplan.planner.model.text.operator_text import simple_type
 
 
 def test_branches_of_a_union_are_drawn_apart(make) -> None:

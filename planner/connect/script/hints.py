@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from pyspark import __version__
 from pyspark.sql.connect import functions
 
+from ..foreign_sql import PLACEHOLDER
 from .patches import Patches
 from .program import Program
 from .rules import Rules
 from .stand_ins import StandIn, StandInNeeded
 
 ARGUMENTS = "Arguments of the script go behind --: stateplan explain FILE -- ARGUMENTS."
-_PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
 _WRONG_CALL = re.compile(r"\(\) (missing \d+ required|got an unexpected|takes .*positional)")
 _FILE = re.compile(r"^(?:json|yaml|pickle|joblib|tomllib|open)\(([^)]+)\)")
 _NO_ROWS = "No data is read here, so tables are empty: the code needs a row of one."
@@ -93,7 +93,7 @@ class Hints:
     def _by_what_is_missing(self, error: BaseException) -> str:
         """Where it is likely to come of what the file has missed so far."""
         text = str(error)
-        if placed := _PLACEHOLDER.search(text):
+        if placed := PLACEHOLDER.search(text):
             return (
                 f"{placed[0]} stands for what is not here: give the folder of its module with"
                 " --python-path or, where --call hands it in, its value in the call's brackets."

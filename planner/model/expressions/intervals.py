@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 
 from ..errors import AnalysisError
 from ..schemas.open_schemas import is_open_duration
+from ..schemas.types import DAY_TIME_FIELDS
 
 DAY_MICROS = 86_400_000_000
 MICROS = {
@@ -32,7 +33,6 @@ _RANGES = {
     ("minute", "second"): r"(\d+):(\d{1,2}(?:\.\d{1,9})?)",
     ("year", "month"): r"(\d+)-(\d+)",
 }
-DAY_TIME_ORDER = ("day", "hour", "minute", "second")
 _LIMITS = {"hour": 23, "minute": 59, "second": 59, "month": 11}
 
 
@@ -121,10 +121,10 @@ def read_range(text: str, first: str, last: str) -> int:
     if first == "year":
         _check_limit("month", Decimal(numbers[1]))
         return sign * (int(numbers[0]) * 12 + int(numbers[1]))
-    start = DAY_TIME_ORDER.index(first)
+    start = DAY_TIME_FIELDS.index(first)
     total = Decimal(0)
     for position, number in enumerate(numbers):
-        unit = DAY_TIME_ORDER[start + position]
+        unit = DAY_TIME_FIELDS[start + position]
         if position:
             _check_limit(unit, Decimal(number))
         total += Decimal(number) * MICROS[unit]

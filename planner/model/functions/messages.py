@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, Literal
+from ..options import by_lower_name
 from ..registry import Show, null_if_any, register
 from ..schemas.avro import avro_type
 from ..schemas.open_schemas import open_schema
@@ -55,7 +56,7 @@ def _check_from_avro(call: Call, conf: Conf) -> Expression:
         " AVRO format",
     )
     options = _given(call, 2)
-    named = {key.lower(): value for key, value in options}
+    named = by_lower_name(dict(options))
     found: DataType | None = open_schema(schema)
     if found is None:
         found = avro_type(named.get("avroschema", schema), named)

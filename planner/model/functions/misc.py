@@ -29,6 +29,7 @@ from .coercion import implicit
 from .json_values import invoked
 from .mismatch import non_foldable, require_count, wrong_argument_count
 from .shapes import (
+    UTILITIES,
     always_null,
     each,
     first_type,
@@ -43,7 +44,6 @@ from .shapes import (
 )
 from .shapes import invoked as invoked_by_name
 
-_UTILITIES = "ExpressionImplUtils"
 _DECRYPTED = "binary, binary, [string='GCM'], [string='DEFAULT'], [binary='']"
 _METHOD = "string, string, any..."
 # Spark's release and the revision that it was built from.
@@ -111,7 +111,7 @@ def _check_cast(call: Call, conf: Conf) -> Expression:
 
 def _try_decrypt(call: Call) -> Expression:
     """`tryeval(static_invoke(..))`: what fails is null. It keeps the name, for Spark SQL."""
-    options = ("aes_decrypt", f"{_UTILITIES}.aesDecrypt", "{args}")
+    options = ("aes_decrypt", f"{UTILITIES}.aesDecrypt", "{args}")
     method = like_call(call, "static_invoke", *call.arguments, options=options)
     return like_call(call, "tryeval", method, options=(call.name,))
 
@@ -208,9 +208,9 @@ register(
         "aes_encrypt",
         "binary, binary, [string='GCM'], [string='DEFAULT'], [binary=''], [binary='']",
         BINARY,
-        f"{_UTILITIES}.aesEncrypt",
+        f"{UTILITIES}.aesEncrypt",
     ),
-    invoked_by_name("aes_decrypt", _DECRYPTED, BINARY, f"{_UTILITIES}.aesDecrypt"),
+    invoked_by_name("aes_decrypt", _DECRYPTED, BINARY, f"{UTILITIES}.aesDecrypt"),
     replaced("try_aes_decrypt", _DECRYPTED, _try_decrypt, sql="{name}({args})"),
     *each(
         scalar(

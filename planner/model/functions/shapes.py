@@ -19,6 +19,8 @@ from .mismatch import unexpected_type, wrong_argument_count
 Result = DataType | int | Callable[[Call], DataType]
 Check = Callable[[Call, Conf], Expression]
 Text = Callable[[Call, Show], str]
+UTILITIES = "ExpressionImplUtils"
+"""The class of the JVM whose methods stand for several functions; see `invoked`."""
 
 
 @dataclass(frozen=True)

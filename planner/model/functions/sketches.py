@@ -36,11 +36,10 @@ from .aggregates_common import (
 from .build import call as build
 from .build import double, long, when
 from .mismatch import non_foldable, require_count
-from .shapes import always_null, check_types, each, invoked, never_null, scalar, template
+from .shapes import UTILITIES, always_null, check_types, each, invoked, never_null, scalar, template
 
 _BITMAPS = "BitmapExpressionUtils"
 _BITMAP = Buffer("bitmap", BINARY)
-_UTF8 = "ExpressionImplUtils"
 _SKETCHED = "!array|binary|double|float|int|bigint|string"
 _XPATHS: tuple[tuple[str, str, DataType], ...] = (
     ("xpath", "List", ArrayType(STRING, False)),
@@ -239,8 +238,8 @@ register(
     invoked("bitmap_bit_position", "bigint", LONG, f"{_BITMAPS}.bitmapBitPosition"),
     invoked("bitmap_bucket_number", "bigint", LONG, f"{_BITMAPS}.bitmapBucketNumber"),
     invoked("bitmap_count", "!binary", LONG, f"{_BITMAPS}.bitmapCount"),
-    invoked("validate_utf8", "string", STRING, f"{_UTF8}.validateUTF8String"),
-    invoked("try_validate_utf8", "string", STRING, f"{_UTF8}.tryValidateUTF8String"),
+    invoked("validate_utf8", "string", STRING, f"{UTILITIES}.validateUTF8String"),
+    invoked("try_validate_utf8", "string", STRING, f"{UTILITIES}.tryValidateUTF8String"),
     invoked("make_valid_utf8", "string", STRING, "{0}.makeValid", "", kind="invoke"),
     *(
         invoked(

@@ -21,6 +21,7 @@ from .coercion import cast_to, coerce_to_common, merge_types
 from .inputs import parameter
 from .mismatch import diff_types, require_count, unexpected_type
 from .shapes import (
+    UTILITIES,
     always_null,
     check_types,
     each,
@@ -33,7 +34,6 @@ from .shapes import (
 )
 
 MAX_INT = 2**31 - 1
-_UTILITIES = "ExpressionImplUtils"
 _MASK = (
     ("str", None),
     ("upperChar", lit("X")),
@@ -287,15 +287,15 @@ register(
         nullable=always_null,
         named_parameters=_MASK,
     ),
-    invoked("quote", "string", STRING, f"{_UTILITIES}.quote"),
-    invoked("luhn_check", "string", BOOLEAN, f"{_UTILITIES}.isLuhnNumber"),
+    invoked("quote", "string", STRING, f"{UTILITIES}.quote"),
+    invoked("luhn_check", "string", BOOLEAN, f"{UTILITIES}.isLuhnNumber"),
     invoked(
-        "jaro_winkler_similarity", "string, string", DOUBLE, f"{_UTILITIES}.jaroWinklerSimilarity"
+        "jaro_winkler_similarity", "string, string", DOUBLE, f"{UTILITIES}.jaroWinklerSimilarity"
     ),
     invoked(
         "sentences",
         "string, [string=''], [string='']",
         ArrayType(ArrayType(STRING, False), False),
-        f"{_UTILITIES}.getSentences",
+        f"{UTILITIES}.getSentences",
     ),
 )

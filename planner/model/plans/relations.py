@@ -150,6 +150,10 @@ class OneRowRelation(LogicalPlan):
         return ()
 
 
+UNNAMED = "__auto_generated_subquery_name"
+"""The alias of a subquery that has none; messages leave it out."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class SubqueryAlias(UnaryNode):
     """A table name over a plan: it qualifies the columns. `columns` are those of `AS t(a, b)`."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import AnalysisError
+from ..options import by_lower_name
 from .ddl import parse_type
 from .types import (
     BINARY,
@@ -204,7 +205,7 @@ def avro_type(text: str, options: Mapping[str, str]) -> DataType:
     Raises:
         AnalysisError: it is no Avro schema, or a record is within itself.
     """
-    given = {key.lower(): value for key, value in options.items()}
+    given = by_lower_name(options)
     try:
         return _Reader(given, {}).read(json.loads(text), "", ())[0]
     except (ValueError, KeyError, TypeError, AttributeError) as error:

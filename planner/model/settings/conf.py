@@ -10,6 +10,7 @@ from ..errors import SettingError
 from ..frozen import dataclass
 
 NO_DATA_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
+SEVERAL_STATEFUL = "spark.sql.streaming.statefulOperator.allowMultiple"
 DEFAULTS: dict[str, str] = {
     "spark.sql.shuffle.partitions": "200",
     "spark.sql.session.timeZone": "UTC",
@@ -28,7 +29,7 @@ DEFAULTS: dict[str, str] = {
     NO_DATA_BATCHES: "true",
     "spark.sql.streaming.statefulOperator.useStrictDistribution": "true",
     "spark.sql.streaming.statefulOperator.checkCorrectness.enabled": "true",
-    "spark.sql.streaming.statefulOperator.allowMultiple": "true",
+    SEVERAL_STATEFUL: "true",
     "spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled": "true",
     "spark.sql.sources.default": "parquet",
     "spark.sql.autoBroadcastJoinThreshold": "10MB",

@@ -8,7 +8,7 @@ and its children, indented by `   `.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..expressions.core import AttributeReference, Expression, Literal, SortOrder
 from ..expressions.unresolved import UnresolvedAttribute
@@ -24,7 +24,6 @@ from ..plans.logical import (
 )
 from ..plans.partitions import Sample
 from ..plans.pivot import UnresolvedPivot
-from ..plans.python_operators import field_text
 from ..plans.query_plan import LogicalPlan, UnresolvedLeaf
 from ..plans.relations import (
     AnalyzedPlan,
@@ -41,11 +40,12 @@ from ..plans.relations import (
     UnresolvedWith,
     View,
 )
-from ..schemas.types import INT, StructType
+from ..schemas.types import INT
+from .fields_shown import MAX_FIELDS, cut
+from .operator_text import alone, arguments, bracketed, listed, shown_text
 from .text import plan_text
 from .trees import tree_lines
 
-MAX_FIELDS = 25
 Suffix = Callable[[LogicalPlan], str]
 
 
@@ -110,26 +110,6 @@ def _prefix(plan: LogicalPlan) -> str:
     return "~" if plan.is_streaming else ""
 
 
-def listed(items: Iterable[str], limit: int, *, separator: str = ", ") -> str:
-    """`[a, b, c]`, cut after `limit - 1` items with a word on how many more there are."""
-    texts = list(items)
-    if len(texts) > limit:
-        kept = max(0, limit - 1)
-        texts = [*texts[:kept], f"... {len(texts) - kept} more fields"]
-    return f"[{separator.join(texts)}]"
-
-
-def argument_text(expression: Expression) -> str:
-    """An expression that stands by itself in a line: a column then shows its type."""
-    if isinstance(expression, AttributeReference):
-        return f"{expression.name}#{expression.expr_id}: {expression.type_.simple}"
-    return plan_text(expression)
-
-
-def _list(expressions: Iterable[Expression], limit: int) -> str:
-    return listed((plan_text(e) for e in expressions), limit)
-
-
 def line_text(plan: LogicalPlan, limit: int = MAX_FIELDS) -> str:
     """The operator's own line, without prefix."""
     match plan:
@@ -140,18 +120,16 @@ def line_text(plan: LogicalPlan, limit: int = MAX_FIELDS) -> str:
         case _StreamingTable(parts=parts):
             return f"UnresolvedRelation [{'.'.join(parts)}], [], true"
         case StreamingRelation(format=source, attributes=attributes):
-            return f"StreamingRelation {source}, {_list(attributes, limit)}, name=<Unassigned>"
+            return f"StreamingRelation {source}, {bracketed(attributes, limit)}, name=<Unassigned>"
         case Relation(format=source, attributes=attributes):
-            columns = listed((plan_text(a) for a in attributes), limit, separator=",")
-            return f"Relation {columns} {source}"
+            return f"Relation {bracketed(attributes, limit, ',')} {source}"
         case LocalRelation(attributes=attributes, rows=rows):
-            empty = "" if rows else "<empty>, "
-            columns = _list(attributes, limit) if attributes else ""
-            return f"LocalRelation {empty}{columns}".rstrip(", ")
+            columns = arguments(None if rows else "<empty>", listed(attributes, limit))
+            return f"LocalRelation {columns}".rstrip()
         case OneRowRelation():
             return "OneRowRelation"
         case View(name=name):
-            return f"View (`{name}`, {_list(plan.output, limit)})"
+            return f"View (`{name}`, {bracketed(plan.output, limit)})"
         case SubqueryAlias(alias=alias):
             return f"SubqueryAlias {alias}"
         case UnresolvedHint(name=name, tables=tables, parameters=parameters):
@@ -163,70 +141,58 @@ def line_text(plan: LogicalPlan, limit: int = MAX_FIELDS) -> str:
             return f"CTERelationDef {cte_id}, false"
         case CTERelationRef(cte_id=cte_id, attributes=attributes):
             stream = str(plan.is_streaming).lower()
-            return f"CTERelationRef {cte_id}, true, {_list(attributes, limit)}, {stream}, false"
+            return f"CTERelationRef {cte_id}, true, {bracketed(attributes, limit)}, {stream}, false"
         case UnresolvedWith(definitions=definitions):
             return f"CTE [{', '.join(name for name, _ in definitions)}]"
         case _:
-            name, arguments = _arguments(plan, limit)
-            return f"{name} {', '.join(a for a in arguments if a)}".rstrip()
+            kind, shown = _arguments(plan, limit)
+            return f"{kind} {arguments(*shown)}".rstrip()
 
 
-def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, list[str]]:
+def _arguments(plan: LogicalPlan, limit: int) -> tuple[str, Sequence[str | None]]:
     """An operator's name and arguments; empty ones are left out."""
     kind = plan.node_name
     match plan:
         case Aggregate(grouping=grouping, aggregates=aggregates):
             analytics = plan.grouping_analytics
             if analytics is None:
-                shown = listed(_keys(plan, grouping), limit) if grouping else ""
+                shown = _cut_list(_keys(plan, grouping), limit) if grouping else ""
             else:
                 shown = f"[{_sets_text(*analytics)}]"
-            return kind, [shown, _list(aggregates, limit)]
+            return kind, [shown, bracketed(aggregates, limit)]
         case Sort(order=order, is_global=is_global):
-            return kind, [listed(_keys(plan, order), limit), str(is_global).lower()]
+            return kind, [_cut_list(_keys(plan, order), limit), str(is_global).lower()]
         case Join(join_type=join_type, condition=condition):
-            shown = "" if condition is None else argument_text(condition)
+            match_on = shown_text(condition, limit)
             sides = zip(("left", "right"), plan.hint, strict=True)
             hints = [f"{side}Hint=(strategy={name.lower()})" for side, name in sides if name]
-            return kind, [_join_type(plan, join_type), shown, *hints]
+            return kind, [_join_type(plan, join_type), match_on, *hints]
         case Sample(lower=lower, upper=upper, with_replacement=again, seed=seed):
             bounds = [str(lower), str(upper), str(again).lower()]
             return kind, [*bounds, str(seed), "Poisson" if again else "Bernoulli"]
         case Expand(projections=projections, attributes=attributes):
-            shown = listed((_list(p, limit) for p in projections), limit)
-            return kind, [shown, _list(attributes, limit)]
+            shown = _cut_list((bracketed(p, limit) for p in projections), limit)
+            return kind, [shown, bracketed(attributes, limit)]
         case EventTimeWatermark(event_time=event_time, delay_text=delay, node_id=node_id):
             if not isinstance(event_time, AttributeReference):
-                return "UnresolvedEventTimeWatermark", [argument_text(event_time), delay]
-            return kind, [node_id, argument_text(event_time), delay]
+                return "UnresolvedEventTimeWatermark", [alone(event_time, limit), delay]
+            return kind, [node_id, alone(event_time, limit), delay]
         case Generate():
             return kind, _generate(plan, limit)
         case Range(start=start, end=end, step=step, slices=slices):
             splits = "None" if slices is None else f"Some({slices})"
             return kind, [f"({start}, {end}, step={step}, splits={splits})"]
-        case UnresolvedTableFunction(name=name, arguments=arguments):
-            return "UnresolvedTableValuedFunction", [f"[{name}]", _list(arguments, limit), "false"]
+        case UnresolvedTableFunction(name=name, arguments=given):
+            return "UnresolvedTableValuedFunction", [f"[{name}]", bracketed(given, limit), "false"]
         case UnresolvedPivot(column=column, values=values, aggregates=aggregates):
-            return "Pivot", [plan_text(column), _list(values, limit), _list(aggregates, limit)]
+            lists = bracketed(values, limit), bracketed(aggregates, limit)
+            return "Pivot", [plan_text(column), *lists]
         case _:
-            return kind, [_value_text(getattr(plan, name), limit) for name in plan.shown]
+            return kind, [shown_text(getattr(plan, name), limit) for name in plan.shown]
 
 
-def _value_text(value: object, limit: int) -> str:
-    """What a line shows of a field's value: nothing of an empty list."""
-    match value:
-        case None | ():
-            return ""
-        case bool():
-            return str(value).lower()
-        case Expression():
-            return argument_text(value)
-        case tuple():
-            return _list(value, limit)
-        case StructType(fields=fields):
-            return listed(map(field_text, fields), limit) if fields else ""
-        case _:
-            return str(value)
+def _cut_list(texts: Iterable[str], limit: int) -> str:
+    return f"[{cut(list(texts), limit)}]"
 
 
 def _keys(plan: LogicalPlan, keys: Iterable[Expression]) -> Iterator[str]:
@@ -258,15 +224,15 @@ def _join_type(join: Join, join_type: str) -> str:
     return join_type
 
 
-def _generate(plan: Generate, limit: int) -> list[str]:
+def _generate(plan: Generate, limit: int) -> list[str | None]:
     unrequired = ""
     if plan.required is not None:
         kept = {a.expr_id for a in plan.required}
         dropped = [str(i) for i, a in enumerate(plan.child.output) if a.expr_id not in kept]
-        unrequired = listed(dropped, limit) if dropped else ""
-    generated = _list(plan.generated, limit) if plan.generated else ""
+        unrequired = _cut_list(dropped, limit) if dropped else ""
+    generated = listed(plan.generated, limit)
     names = [e for e in plan.generated if isinstance(e, UnresolvedAttribute)]
     if names and len(names) == len(plan.generated):
-        generated = listed(("'" + ".".join(e.parts) for e in names), limit)
+        generated = _cut_list(("'" + ".".join(e.parts) for e in names), limit)
     outer = str(plan.outer).lower()
     return [plan_text(plan.generator), unrequired, outer, plan.alias or "", generated]

@@ -27,7 +27,6 @@ from ....planner.model.text.quoting import fragment_context, in_quotes, to_sql_t
 from ....planner.model.text.text import plan_text
 from ....planner.model.text.time_zones import zone
 
-_DIVISIONS = ("DIVIDE_BY_ZERO", "REMAINDER_BY_ZERO")
 _BYPASS = {"config": in_quotes("spark.sql.ansi.enabled")}
 
 
@@ -78,11 +77,10 @@ def _refuse(expression: Expression, around: Origin | None) -> None:
     for child in children:
         if not _is_fine(child):
             _refuse(child, origin)
-    error = expression.spec.ansi_error if isinstance(expression, Call) else None
     match expression:
-        case Call(ansi=True) if error in _DIVISIONS:
+        case Call(ansi=True, spec=spec) if spec.divides:
             _check_division(expression, origin)
-        case Call(ansi=True) if error == "ARITHMETIC_OVERFLOW":
+        case Call(ansi=True, spec=spec) if spec.ansi_error == "ARITHMETIC_OVERFLOW":
             _check_sum(expression, origin)
         case Cast(mode="ANSI"):
             _check_cast(expression, origin)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ....planner.model.output_modes import OutputMode
 from ...state.rows import columns_of, concat_rows, never
 from ..grouping import by_key, grouping_keys, keys_of_all_rows
 from ..kernel import (
@@ -28,7 +29,6 @@ from ..kernel import (
 from .buffers import Buffers, RowBuffers
 
 ROWS = "__rows"
-Mode = Literal["append", "update", "complete"]
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class AggregateKernel(OneStoreKernel):
 
     keys: Any
     buffers: Buffers
-    mode: Mode
+    mode: OutputMode
     time: int | None = None
     late: int | None = None
     evict: int | None = None

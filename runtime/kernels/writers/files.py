@@ -23,6 +23,7 @@ from ....planner.model.expressions.core import (
     Expression,
     Literal,
 )
+from ....planner.model.options import by_lower_name
 from ....planner.model.schemas.types import (
     STRING,
     TIMESTAMP_NTZ,
@@ -166,7 +167,7 @@ class FileWriter:
 
     @cached_property
     def _options(self) -> Mapping[str, str]:
-        return {name.lower(): value for name, value in self.options.items()}
+        return by_lower_name(self.options)
 
     @property
     def _packer(self) -> str:

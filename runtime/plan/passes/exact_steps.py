@@ -9,6 +9,7 @@ from ....physical.exchange import ShuffleExchangeExec, SortExec, TakeOrderedAndP
 from ....physical.joins import BaseJoinExec, BroadcastHashJoinExec, EquiJoinExec
 from ....planner.model.errors import RuntimeFailure
 from ....planner.model.expressions.core import AttributeReference, Call, Expression, SortOrder
+from ....planner.model.formats import COLUMNAR_FORMATS
 from ....planner.model.plans.join_types import SHORT_WORDS
 from ....planner.model.schemas.types import BOOLEAN, DataType, StructType
 from ....planner.model.tree import replace
@@ -21,7 +22,6 @@ _HOW = {**SHORT_WORDS, "Cross": SHORT_WORDS["Inner"], "ExistenceJoin": "existenc
 """The names that steps have in the table, by Spark's join types."""
 
 
-_COLUMNAR = ("parquet", "orc")
 """File formats of which columns that the query does not read do not matter."""
 
 
@@ -108,7 +108,7 @@ class ExactSteps:
         reader = self._facts.readers.get(name)
         if reader is None or reader.here:
             return
-        if reader.format in _COLUMNAR:
+        if reader.format in COLUMNAR_FORMATS:
             names = {column.name for column in columns}
             fields = tuple(field for field in reader.schema.fields if field.name in names)
             reader = replace(reader, schema=StructType(fields))

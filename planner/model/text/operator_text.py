@@ -1,24 +1,14 @@
-"""Small pieces of plan text that the operators share."""
+"""Pieces of plan text that the lines of operators share, logical and physical."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..planner.model.expressions.core import AttributeReference, Expression
-from ..planner.model.plans.python_operators import field_text
-from ..planner.model.schemas.types import ArrayType, DataType, MapType, StructType
-from ..planner.model.text.text import plan_text
-
-Part = str | Sequence["Part"]
-
-
-def cut(parts: Sequence[str], max_fields: int, separator: str = ", ") -> str:
-    """The parts joined, those beyond `max_fields` only counted: Spark's truncatedString."""
-    if len(parts) <= max_fields:
-        return separator.join(parts)
-    kept = max(0, max_fields)
-    rest = f"... {len(parts) - kept} more fields"
-    return separator.join([*parts[:kept], rest])
+from ..expressions.core import AttributeReference, Expression
+from ..plans.python_operators import field_text
+from ..schemas.types import ArrayType, DataType, MapType, StructType
+from .fields_shown import cut
+from .text import plan_text
 
 
 def bracketed(expressions: Iterable[Expression], max_fields: int, separator: str = ", ") -> str:
