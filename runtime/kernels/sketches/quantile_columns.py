@@ -1,9 +1,9 @@
 """Columns of quantile summaries: made of values, merged, asked for percentiles.
 
-A summary is kept as a list of 64-bit words, of which a value of no rows has none: its relative
-error, how many values it has seen, and how many samples it has with how many bytes (0, 1, 2, 4, 8)
-each weight and span takes; then the samples' values, then their weights, then their spans. With 0
-bytes all weights are 1 and all spans 0, as long as a summary has left out nothing.
+A summary is kept as a list of 64-bit words; one of no values has none. First its relative error,
+then how many values it has seen and how many bytes (0, 1, 2, 4, 8) each weight and span takes; with
+0 bytes all weights are 1 and all spans 0, and there is a sample for each value. Else the number of
+samples follows. Then come the samples' values, then their weights, then their spans.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from .quantiles import Summaries, merged, quantiles, summarised, united
 Int64 = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
 
-_HEAD = 3  # words
 _SIZED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 _WORDS = pa.list_(pa.field("element", pa.int64()))
 _CERTAIN_DIGITS = 10**15
@@ -57,21 +56,23 @@ def packed(summaries: Summaries) -> Any:
     bytes_each = np.zeros(len(sizes), np.int64)
     bytes_each[used] = _bytes_each(summaries, used)
     each = -(-sizes * bytes_each // 8)
-    lengths = np.where(sizes > 0, _HEAD + sizes + 2 * each, 0)
+    heads = np.where(sizes > 0, 2 + (bytes_each > 0), 0)
+    lengths = heads + sizes + 2 * each
     starts = np.cumsum(lengths) - lengths
     words = np.zeros(int(lengths.sum()), np.int64)
     first = starts[used]
     words[first] = summaries.errors[used].view(np.int64)
-    words[first + 1] = summaries.counts[used]
-    words[first + 2] = sizes[used] << 8 | bytes_each[used]
-    words[spread(starts + _HEAD, sizes)] = summaries.values.view(np.int64)
+    words[first + 1] = summaries.counts[used] << 8 | bytes_each[used]
+    lossy = np.flatnonzero(bytes_each)
+    words[starts[lossy] + 2] = sizes[lossy]
+    words[spread(starts + heads, sizes)] = summaries.values.view(np.int64)
     for width, kind in _SIZED.items():
         keys = np.flatnonzero(bytes_each == width)
         if not len(keys):
             continue
         own, parts = sizes[keys], words.view(kind)
         at = spread(summaries.starts[keys], own)
-        begin = (starts + _HEAD + sizes)[keys]
+        begin = (starts + heads + sizes)[keys]
         parts[spread(begin * (8 // width), own)] = summaries.weights[at]
         parts[spread((begin + each[keys]) * (8 // width), own)] = summaries.spans[at]
     return lists_of(pa.array(words), lengths, _WORDS)
@@ -84,7 +85,7 @@ def _bytes_each(summaries: Summaries, used: Int64) -> Int64:
     width = np.ones(len(used), np.int64)
     for more in (1, 2, 4):
         width[highest + 1 >= 1 << 8 * more] = 2 * more
-    width[highest == 0] = 0
+    width[(highest == 0) & (summaries.counts[used] == summaries.sizes[used])] = 0
     return width
 
 
@@ -95,11 +96,13 @@ def unpacked(column: Any) -> Summaries:
     starts = np.cumsum(lengths) - lengths
     used = np.flatnonzero(lengths)
     first = starts[used]
-    errors, counts, sizes, bytes_each = np.zeros(len(lengths)), *np.zeros((3, len(lengths)), int)
+    errors, counts, bytes_each = np.zeros(len(lengths)), *np.zeros((2, len(lengths)), np.int64)
     errors[used] = words[first].view(np.float64)
-    counts[used] = words[first + 1]
-    sizes[used], bytes_each[used] = words[first + 2] >> 8, words[first + 2] & 0xFF
-    values = words[spread(starts + _HEAD, sizes)].view(np.float64)
+    counts[used], bytes_each[used] = words[first + 1] >> 8, words[first + 1] & 0xFF
+    sizes, heads = counts.copy(), np.where(lengths > 0, 2, 0)
+    lossy = np.flatnonzero(bytes_each)
+    sizes[lossy], heads[lossy] = words[starts[lossy] + 2], 3
+    values = words[spread(starts + heads, sizes)].view(np.float64)
     weights, spans = np.ones(len(values), np.int64), np.zeros(len(values), np.int64)
     each, ends = -(-sizes * bytes_each // 8), np.cumsum(sizes)
     for width, kind in _SIZED.items():
@@ -108,7 +111,7 @@ def unpacked(column: Any) -> Summaries:
             continue
         own, parts = sizes[keys], words.view(kind)
         at = spread((ends - sizes)[keys], own)
-        begin = (starts + _HEAD + sizes)[keys]
+        begin = (starts + heads + sizes)[keys]
         weights[at] = parts[spread(begin * (8 // width), own)]
         spans[at] = parts[spread((begin + each[keys]) * (8 // width), own)]
     return Summaries(errors, counts, sizes, values, weights, spans)
