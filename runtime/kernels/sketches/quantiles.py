@@ -324,15 +324,23 @@ def _below(one: Summaries, other: Summaries) -> Int64:
         found = [np.searchsorted(left[a:b], right[c:d]) for (a, b), (c, d) in bounds]
         return np.concatenate([*found, np.zeros(0, np.int64)])
     rows = rows_of(other.sizes)
-    low = one.starts[rows]
-    first, count = low.copy(), one.sizes[rows]
-    while (open_ := np.flatnonzero(count)).size:
-        half = count[open_] >> 1
-        middle = low[open_] + half
-        below = left[middle] < right[open_]
-        low[open_] = np.where(below, middle + 1, low[open_])
-        count[open_] = np.where(below, count[open_] - half - 1, half)
-    return low - first
+    found = np.zeros(len(rows), np.int64)
+    # A binary search of all samples at once, each in its key's.
+    place = np.flatnonzero(one.sizes[rows])
+    first, count = one.starts[rows[place]], one.sizes[rows[place]]
+    low, wanted = first.copy(), right[place]
+    while len(place):
+        half = count >> 1
+        middle = low + half
+        below = left[middle] < wanted
+        low = np.where(below, middle + 1, low)
+        count = np.where(below, count - half - 1, half)
+        if not count.all():
+            found[place] = low - first
+            left_over = count > 0
+            place, first, count = place[left_over], first[left_over], count[left_over]
+            low, wanted = low[left_over], wanted[left_over]
+    return found
 
 
 def _reach(keys: Int64, sizes: Int64) -> Int64:
