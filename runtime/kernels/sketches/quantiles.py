@@ -321,18 +321,29 @@ def _below(one: Summaries, other: Summaries) -> Int64:
             pairwise([0, *np.cumsum(other.sizes).tolist()]),
             strict=True,
         )
-        found = [np.searchsorted(left[a:b], right[c:d]) for (a, b), (c, d) in bounds]
-        return np.concatenate([*found, np.zeros(0, np.int64)])
+        by_key = [np.searchsorted(left[a:b], right[c:d]) for (a, b), (c, d) in bounds]
+        return np.concatenate([*by_key, np.zeros(0, np.int64)])
     rows = rows_of(other.sizes)
-    found = np.zeros(len(rows), np.int64)
-    # A binary search of all samples at once, each in its key's.
-    place = np.flatnonzero(one.sizes[rows])
-    first, count = one.starts[rows[place]], one.sizes[rows[place]]
-    low, wanted = first.copy(), right[place]
+    return _searched(left, one.starts[rows], one.sizes[rows], right)
+
+
+def _searched(numbers: Int64, starts: Int64, sizes: Int64, wanted: Int64) -> Int64:
+    """How many numbers of a part are below each wanted one: a binary search for all at once.
+
+    Args:
+        numbers: ascending within each part.
+        starts: where the part of each wanted one begins.
+        sizes: how long that part is.
+        wanted: what is looked for.
+    """
+    found = np.zeros(len(wanted), np.int64)
+    place = np.flatnonzero(sizes)
+    first, count, wanted = starts[place], sizes[place], wanted[place]
+    low = first.copy()
     while len(place):
         half = count >> 1
         middle = low + half
-        below = left[middle] < wanted
+        below = numbers[middle] < wanted
         low = np.where(below, middle + 1, low)
         count = np.where(below, count - half - 1, half)
         if not count.all():
