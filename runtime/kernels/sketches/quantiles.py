@@ -19,9 +19,17 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from ...state.sorting import stable_order
 from ..columns.lists import places_of, rows_of
 from ..columns.ordering import spread
+from .quantile_order import (
+    ABOVE,
+    BELOW,
+    LONG,
+    comparable,
+    highest_so_far,
+    searched,
+    sorted_by_key,
+)
 
 Int64 = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
@@ -29,8 +37,6 @@ Mask = npt.NDArray[np.bool_]
 
 _AT_ONCE = 50_000
 """How many values are put among a key's samples at a time."""
-_LONG = 64
-"""From how many values a key has on average keys are treated one by one."""
 _NEAR = 1 << 18
 """About how many samples are merged at a time: they stay in the processor's cache."""
 
@@ -120,7 +126,7 @@ def _of_few(numbers: Numbers, lengths: Int64, error: float) -> Summaries:
     spans[ends - 1] = 0
     spans[places == 0] = 0
     errors = np.full(len(lengths), error)
-    values = _sorted(numbers, lengths)
+    values = sorted_by_key(numbers, lengths)
     one = Summaries(errors, lengths, lengths, values, np.ones(len(values), np.int64), spans)
     return _compressed(one, np.ones(len(lengths), np.bool_))
 
@@ -130,7 +136,9 @@ def _of_many(numbers: Numbers, error: float) -> Summaries:
     made = _of_few(numbers[:_AT_ONCE], np.array([_AT_ONCE]), error)
     for start in range(_AT_ONCE, len(numbers), _AT_ONCE):
         some = numbers[start : start + _AT_ONCE]
-        made = _compressed(_inserted(made, _sorted(some, np.array([len(some)]))), np.array([True]))
+        made = _compressed(
+            _inserted(made, sorted_by_key(some, np.array([len(some)]))), np.array([True])
+        )
     return made
 
 
@@ -138,8 +146,8 @@ def _inserted(one: Summaries, numbers: Numbers) -> Summaries:
     """One key's summary with sorted numbers among its samples."""
     error, count, size = float(one.errors[0]), int(one.counts[0]), len(one.values)
     # A sample comes before the first number that it is not above, and behind those ahead of it.
-    reach = np.maximum.accumulate(_comparable(one.values, _ABOVE))
-    before = np.searchsorted(reach, _comparable(numbers, _ABOVE), side="right")
+    reach = np.maximum.accumulate(comparable(one.values, ABOVE))
+    before = np.searchsorted(reach, comparable(numbers, ABOVE), side="right")
     ordinary = len(numbers) - int(np.count_nonzero(np.isnan(numbers)))
     before[ordinary:] = before[ordinary - 1] if ordinary else 0
     new = np.arange(len(numbers)) + before
@@ -158,40 +166,6 @@ def _inserted(one: Summaries, numbers: Numbers) -> Summaries:
     spans[new], spans[old] = own, one.spans
     sizes = np.array([len(old)])
     return Summaries(one.errors, one.counts + len(numbers), sizes, values, weights, spans)
-
-
-# --------------------------------------------------------------------------- the order of values
-
-_BELOW, _ABOVE = np.iinfo(np.int64).min, np.iinfo(np.int64).max
-"""Where a value that is not a number stands, below all others or above."""
-
-
-def _folded_bits(numbers: Int64) -> Int64:
-    """The bits of doubles as whole numbers in the same order; and the reverse."""
-    folded: Int64 = numbers ^ ((numbers >> 63) & _ABOVE)
-    return folded
-
-
-def _comparable(values: Numbers, not_a_number: int) -> Int64:
-    """Whole numbers in the order of doubles; 0.0 and -0.0 have the same."""
-    found = _folded_bits((values + 0.0).view(np.int64))
-    found[np.isnan(values)] = not_a_number
-    return found
-
-
-def _sorted(numbers: Numbers, lengths: Int64) -> Numbers:
-    """Each key's numbers as Java sorts them: -0.0 below 0.0, what is not a number above all."""
-    bits = numbers.copy()
-    bits[np.isnan(bits)] = np.nan
-    keys = _folded_bits(bits.view(np.int64))
-    if len(lengths) * _LONG <= len(keys):
-        ends = np.cumsum(lengths).tolist()
-        for start, end in pairwise([0, *ends]):
-            keys[start:end].sort()
-    else:
-        order = stable_order(keys)
-        keys = keys[order[stable_order(rows_of(lengths)[order])]]
-    return _folded_bits(keys).view(np.float64)
 
 
 # ------------------------------------------------------------------------------------- merged
@@ -288,7 +262,7 @@ def _exactly_united(parts: Summaries, runs: Int64, count: int) -> tuple[Summarie
     several = number[rows_of(sizes)] > 1
     values = some.values.copy()
     lengths = sizes[number > 1]
-    values[several] = _sorted(values[several], lengths)
+    values[several] = sorted_by_key(values[several], lengths)
     made = Summaries(
         np.maximum.reduceat(some.errors, np.searchsorted(own, np.arange(count))),
         counts,
@@ -313,9 +287,9 @@ def _inside(ahead: Int64, sizes: Int64) -> Mask:
 def _below(one: Summaries, other: Summaries) -> Int64:
     """For each sample of `other` how many of its key's in `one` come before it: those below it."""
     # Spark asks one head after the other: a sample stands behind those ahead of it.
-    left = _reach(_comparable(one.values, _ABOVE), one.sizes)
-    right = _reach(_comparable(other.values, _BELOW), other.sizes)
-    if len(one.sizes) * _LONG <= len(right):
+    left = highest_so_far(comparable(one.values, ABOVE), one.sizes)
+    right = highest_so_far(comparable(other.values, BELOW), other.sizes)
+    if len(one.sizes) * LONG <= len(right):
         bounds = zip(
             pairwise([0, *np.cumsum(one.sizes).tolist()]),
             pairwise([0, *np.cumsum(other.sizes).tolist()]),
@@ -324,49 +298,7 @@ def _below(one: Summaries, other: Summaries) -> Int64:
         by_key = [np.searchsorted(left[a:b], right[c:d]) for (a, b), (c, d) in bounds]
         return np.concatenate([*by_key, np.zeros(0, np.int64)])
     rows = rows_of(other.sizes)
-    return _searched(left, one.starts[rows], one.sizes[rows], right)
-
-
-def _searched(numbers: Int64, starts: Int64, sizes: Int64, wanted: Int64) -> Int64:
-    """How many numbers of a part are below each wanted one: a binary search for all at once.
-
-    Args:
-        numbers: ascending within each part.
-        starts: where the part of each wanted one begins.
-        sizes: how long that part is.
-        wanted: what is looked for.
-    """
-    found = np.zeros(len(wanted), np.int64)
-    place = np.flatnonzero(sizes)
-    first, count, wanted = starts[place], sizes[place], wanted[place]
-    low = first.copy()
-    while len(place):
-        half = count >> 1
-        middle = low + half
-        below = numbers[middle] < wanted
-        low = np.where(below, middle + 1, low)
-        count = np.where(below, count - half - 1, half)
-        if not count.all():
-            found[place] = low - first
-            left_over = count > 0
-            place, first, count = place[left_over], first[left_over], count[left_over]
-            low, wanted = low[left_over], wanted[left_over]
-    return found
-
-
-def _reach(keys: Int64, sizes: Int64) -> Int64:
-    """The highest of each key's numbers so far; themselves where they ascend."""
-    places = places_of(sizes)
-    descends = keys[1:] < keys[:-1]
-    if not (descends & (places[1:] > 0)).any():
-        return keys
-    keys, step = keys.copy(), 1
-    while step < sizes.max():
-        # A sample has seen twice as many each time.
-        later = np.flatnonzero(places >= step)
-        keys[later] = np.maximum(keys[later], keys[later - step])
-        step *= 2
-    return keys
+    return searched(left, one.starts[rows], one.sizes[rows], right)
 
 
 # --------------------------------------------------------------------------------- compressed
