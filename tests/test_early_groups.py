@@ -24,7 +24,7 @@ SELECT window(ts, '20 seconds', '5 seconds') AS w, shop, size, count(*) AS n, su
     sum(price) AS paid, min(price) AS least, max(note) AS last_note, avg(v) AS mean,
     first(note, true) AS note, max_by(note, v) AS best, approx_count_distinct(v) AS kinds,
     collect_set(v % 5) AS rests, max_by(note, v % 3, 2) AS two, histogram_numeric(v, 3) AS points,
-    hll_sketch_agg(v, 4) AS sketch
+    hll_sketch_agg(v, 4) AS sketch, percentile_approx(v, array(0.2D, 0.7D), 9) AS shares
 FROM STREAM orders WATERMARK ts DELAY OF INTERVAL 10 SECONDS GROUP BY 1, 2, 3
 """
 COLUMNS = "ts TIMESTAMP, shop STRING, size DOUBLE, v BIGINT, price DECIMAL(12, 2), note STRING"

@@ -162,6 +162,18 @@ def test_a_wider_column_under_a_function(function: str, verdict: str, tmp_path: 
     assert checked(*queries(sql, sql, now_schema=wide), tmp_path).verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("arguments", "verdict"), [("0.9D, 100", "stale"), ("0.5D, 50", "differs")]
+)
+def test_another_share_or_accuracy_of_a_summary(
+    arguments: str, verdict: str, tmp_path: Path
+) -> None:
+    """What a summary has left out went by its accuracy; it is asked for a share at the end."""
+    sql = "SELECT k, percentile_approx(v, {}) AS p FROM STREAM events GROUP BY k"
+    pair = queries(sql.format("0.5D, 100"), sql.format(arguments))
+    assert checked(*pair, tmp_path).verdict == verdict
+
+
 def test_from_append_to_update_with_having(tmp_path: Path) -> None:
     """A group comes out while its result passes, which the final one may not do."""
     marked = "FROM STREAM events WATERMARK ts DELAY OF INTERVAL 10 SECONDS"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import struct
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -174,25 +175,23 @@ def test_rows_are_written_byte_for_byte_as_spark_writes_them(name: str, tmp_path
     assert compared > 0
 
 
-def test_a_summary_that_has_left_out_values_is_refused() -> None:
-    """percentile_approx of more rows than half its accuracy: equal rows cannot follow."""
-    from stateplan.planner.model.schemas.types import INT, LONG, ArrayType
+def test_quantile_summaries_are_converted_whatever_they_have_left_out() -> None:
+    """Bytes and words say the same; a summary of no values has its error in the bytes alone."""
     from stateplan.runtime.native.objects import give_quantiles, take_quantiles
+    from stateplan.runtime.native.unsafe_reading import BadRow
 
-    kind = ArrayType(StructType((StructField("v", INT), StructField("n", LONG))), False)
-    exact = pa.array(
-        [[{"v": 3, "n": 2}, {"v": 7, "n": 1}], []],
-        pa.list_(pa.struct([("v", pa.int32()), ("n", pa.int64())])),
-    )
-    whole = give_quantiles(exact, kind, 100)
-    assert [
-        sorted((p["v"], p["n"]) for p in row) for row in take_quantiles(whole, kind).to_pylist()
-    ] == [[(3, 1), (3, 1), (7, 1)], []]
-    content = bytearray(whole[0].as_py())
-    content[39] = 2  # the first value stands for two rows
-    with pytest.raises(StateplanError, match="percentile_approx") as refused:
-        take_quantiles(pa.array([bytes(content)]), kind)
-    assert refused.value.condition == "STATEPLAN_STATE_NOT_CONVERTED"
+    samples = [(-0.0, 1, 0), (2.5, 300, 70_000), (float("nan"), 1, 0)]
+    written = [
+        struct.pack(">idqi", 10_000, 1 / 50, 302, 3)
+        + b"".join(struct.pack(">dqq", *s) for s in samples),
+        struct.pack(">idqi", 10_000, 1 / 100, 0, 0),
+        struct.pack(">idqi", 10_000, 1 / 100, 1, 1) + struct.pack(">dqq", 7, 1, 0),
+    ]
+    taken = take_quantiles(pa.array(written, pa.binary()))
+    assert [len(words) for words in taken.to_pylist()] == [3 + 3 + 2 + 2, 0, 2 + 1]
+    assert give_quantiles(taken, 100).to_pylist() == written
+    with pytest.raises(BadRow):
+        take_quantiles(pa.array([written[0][:-24]]))
 
 
 # ---------------------------------------------------------------------------------- command line

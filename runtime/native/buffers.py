@@ -111,12 +111,10 @@ def _of_object(function: BufferedFunction, own: Sequence[DataType]) -> Conversio
         ("", ()) if forms.finish is None else (forms.finish.kernel, forms.finish.constants)
     )
     match forms.merges[0].operation, kind:
-        case "counts", ArrayType() if finish == "percentile_approx":
-            accuracy = _number(constants[-1])
-            return _one(
-                lambda c: objects.take_quantiles(c, kind),
-                lambda c: objects.give_quantiles(c, kind, accuracy),
-            )
+        case "quantiles", ArrayType():
+            assert forms.start is not None
+            accuracy = _number(forms.start.constants[0])
+            return _one(objects.take_quantiles, lambda c: objects.give_quantiles(c, accuracy))
         case "counts", ArrayType() if finish in _OF_COUNTS:
             return _one(
                 lambda c: objects.take_counts(c, kind), lambda c: objects.give_counts(c, kind)

@@ -7,7 +7,6 @@ was seen in the checkpoints of live runs (tests/native_checkpoints).
 
 from __future__ import annotations
 
-import decimal
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,25 +16,26 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...planner.model.errors import RuntimeFailure
 from ...planner.model.schemas.types import (
     LONG,
     ArrayType,
     DataType,
-    DecimalType,
     StructField,
     StructType,
 )
-from ..kernels.columns.floats import doubles
 from ..kernels.columns.lists import lists_of
+from ..kernels.columns.ordering import spread
+from ..kernels.columns.texts import bytes_of, of_bytes
 from ..kernels.sketches.bitmaps import padded
+from ..kernels.sketches.quantile_columns import packed, unpacked
+from ..kernels.sketches.quantiles import Summaries
 from ..kernels.sketches.theta_sketches import entries_of, theta_sketches
 from .unsafe_reading import BadRow, read_rows, stored_type
 from .unsafe_writing import write_rows
 
 Columns = list[Any]
-_SAMPLE = np.dtype([("value", ">f8"), ("weight", ">i8"), ("delta", ">i8")])
-_SUMMARY = struct.Struct(">idqi")
+_SAMPLE = np.dtype([("value", ">f8"), ("weight", ">i8"), ("span", ">i8")])
+_SUMMARY = np.dtype([("threshold", ">i4"), ("error", ">f8"), ("count", ">i8"), ("size", ">i4")])
 _COMPRESSED_FROM = 10_000
 """How many values a quantile summary of Spark's takes before it makes itself smaller."""
 
@@ -94,58 +94,55 @@ def give_counts(column: Any, kind: ArrayType) -> Any:
 # ---------------------------------------------------------------------------- quantile summaries
 
 
-def take_quantiles(column: Any, kind: ArrayType) -> Any:
-    """Lists of values with their counts, of summaries that have left out no value yet.
+def take_quantiles(column: Any) -> Any:
+    """Quantile summaries as `kernels/sketches/quantile_columns.py` keeps them.
 
     Raises:
-        RuntimeFailure: one has: it knows values to within its error only.
+        BadRow: the bytes are none.
     """
-    samples: list[npt.NDArray[Any]] = []
-    for content in column.to_pylist():
-        _, _, count, size = _SUMMARY.unpack_from(content)
-        found = np.frombuffer(content, _SAMPLE, size, _SUMMARY.size)
-        if size != count or (found["weight"] != 1).any() or found["delta"].any():
-            raise RuntimeFailure(
-                "STATEPLAN_STATE_NOT_CONVERTED",
-                f"The state of `percentile_approx` has {size} values for {count} rows of a group: "
-                "it knows the others to within its error only.",
-                hint="Leave the function out, or start the query with a new checkpoint.",
-            )
-        samples.append(found["value"])
-    empty = [np.zeros(0)]
-    numbers = np.concatenate([*samples, *empty]).astype(np.float64)
-    ones = pa.array(np.ones(len(numbers), np.int64))
-    values = _from_doubles(numbers, element_of(kind))
-    return _lists([values, ones], [len(s) for s in samples], kind)
+    content, ends = bytes_of(column)
+    starts = ends[:-1].astype(np.int64) // _SAMPLE.itemsize
+    lengths = np.diff(ends).astype(np.int64)
+    if (lengths % _SAMPLE.itemsize).any() or not lengths.all():
+        raise BadRow("a quantile summary is cut off")
+    # What stands before the samples is as long as one.
+    sizes = lengths // _SAMPLE.itemsize - 1
+    heads = content.view(_SUMMARY)[starts]
+    if (heads["size"] != sizes).any():
+        raise BadRow("a quantile summary is cut off")
+    samples = content.view(_SAMPLE)[spread(starts + 1, sizes)]
+    summaries = Summaries(
+        heads["error"].astype(np.float64),
+        heads["count"].astype(np.int64),
+        sizes,
+        samples["value"].astype(np.float64),
+        samples["weight"].astype(np.int64),
+        samples["span"].astype(np.int64),
+    )
+    return packed(summaries)
 
 
-def give_quantiles(column: Any, kind: ArrayType, accuracy: int) -> Any:
-    """The reverse of `take_quantiles`."""
-    pairs, lengths = _elements(column)
-    value, counts = pairs.flatten()
-    numbers, repeats = doubles(value), counts.to_numpy(zero_copy_only=False)
+def give_quantiles(column: Any, accuracy: int) -> Any:
+    """The reverse of `take_quantiles`.
+
+    Args:
+        column: the summaries.
+        accuracy: one by the relative error of those without values.
+    """
+    summaries = unpacked(column)
+    lengths = summaries.sizes + 1
     ends = np.cumsum(lengths)
-    found: list[bytes] = []
-    for start, end in zip(ends - lengths, ends, strict=True):
-        own = np.sort(np.repeat(numbers[start:end], repeats[start:end]))
-        samples = np.zeros(len(own), _SAMPLE)
-        samples["value"], samples["weight"] = own, 1
-        head = _SUMMARY.pack(_COMPRESSED_FROM, 1.0 / accuracy, len(own), len(own))
-        found.append(head + samples.tobytes())
-    return pa.array(found, pa.binary())
-
-
-def _from_doubles(numbers: npt.NDArray[np.float64], data_type: DataType) -> Any:
-    kind = stored_type(data_type)
-    if isinstance(data_type, DecimalType):
-        unit = decimal.Decimal(1).scaleb(-data_type.scale)
-        wide = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_UP)
-        exact = [decimal.Decimal(repr(n)).quantize(unit, context=wide) for n in numbers.tolist()]
-        return pa.array(exact, kind)
-    if pa.types.is_floating(kind):
-        return pa.array(numbers).cast(kind)
-    whole = getattr(pa, f"int{kind.bit_width}")()
-    return pa.array(numbers.astype(np.int64)).cast(whole).view(kind)
+    records = np.zeros(int(lengths.sum()), _SAMPLE)
+    heads = np.zeros(len(lengths), _SUMMARY)
+    heads["threshold"], heads["count"] = _COMPRESSED_FROM, summaries.counts
+    heads["error"] = np.where(summaries.sizes > 0, summaries.errors, 1.0 / accuracy)
+    heads["size"] = summaries.sizes
+    records[ends - lengths] = heads.view(_SAMPLE)
+    samples = np.zeros(len(summaries.values), _SAMPLE)
+    samples["value"], samples["weight"] = summaries.values, summaries.weights
+    samples["span"] = summaries.spans
+    records[spread(ends - lengths + 1, summaries.sizes)] = samples
+    return of_bytes(records.view(np.uint8), np.append(0, ends * _SAMPLE.itemsize), pa.binary())
 
 
 # ------------------------------------------------------------------------------------ histograms

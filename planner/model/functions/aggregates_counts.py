@@ -109,14 +109,20 @@ def discrete_forms(call: Call) -> AggregateForms:
 
 
 def approximate_forms(call: Call) -> AggregateForms:
-    """`percentile_approx(value, share, accuracy)`, without an error.
-
-    Spark's sketch has none either up to half as many values as the accuracy says.
-    """
+    """`percentile_approx(value, share, accuracy)`: a summary of the values."""
     known, accuracy = _shares(call), constant_of(call.arguments[2], int)
     if known is None or accuracy is None:
         return OBJECT_FORMS
-    return _count_forms(call, Finish("percentile_approx", (*known, accuracy)))
+    value = call.arguments[0]
+    return gathered_forms(
+        value,
+        present(value),
+        Merge("quantiles", (0,)),
+        buffer=ArrayType(LONG, False),
+        start=Start("quantiles", (accuracy,), value.data_type),
+        finish=Finish("approximate_percentiles", known),
+        plan=(OBJECT_BUFFER,),
+    )
 
 
 def percentile_sql(call: Call, show: Show) -> str:

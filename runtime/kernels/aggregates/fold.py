@@ -18,6 +18,7 @@ from ..sketches.bitmaps import fold_bytes
 from ..sketches.histograms import fold_histograms
 from ..sketches.hll_sketches import fold_sketches
 from ..sketches.hll_unions import fold_unions
+from ..sketches.quantile_columns import fold_quantiles
 from .key_runs import CodedRuns, KeyRuns, SortedRuns, present
 from .lists import LIST_MERGES, fold_lists
 from .moments import MOMENTS
@@ -221,6 +222,7 @@ _OF_NUMBERS: dict[str, Fold] = {
 _FOLDS: dict[str, Callable[..., Any | None]] = {
     **{name: fold_lists(name) for name in LIST_MERGES},
     "histograms": fold_histograms,
+    "quantiles": fold_quantiles,
     "hll_sketches": fold_sketches,
     "hll_unions": fold_unions,
     "bytes_and": fold_bytes("and"),

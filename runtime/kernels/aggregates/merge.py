@@ -19,12 +19,17 @@ from ..sketches.distinct_estimate import distinct_estimate
 from ..sketches.histograms import histogram, histogram_points, merge_histograms
 from ..sketches.hll_sketches import hll_sketches, merge_sketches
 from ..sketches.hll_unions import merge_unions, union_or_empty, unions
+from ..sketches.quantile_columns import (
+    approximate_percentiles,
+    merge_quantiles,
+    quantile_summaries,
+)
 from ..sketches.theta_sketches import hashes, theta_sketches
 from .choices import merge_by, merge_extremum, merge_first, merge_last
 from .decimal_average import decimal_average
 from .lists import LIST_MERGES, merge_lists, start_lists
 from .moments import MOMENTS
-from .percentiles import listagg, mode, percentile, percentile_approx, percentile_disc
+from .percentiles import listagg, mode, percentile, percentile_disc
 from .sets import set_in_order
 from .sums import (
     merge_bits,
@@ -59,6 +64,7 @@ OPERATIONS: dict[str, Operation] = {
     "bytes_and": merge_bytes("and"),
     "bytes_or": merge_bytes("or"),
     "histograms": merge_histograms,
+    "quantiles": merge_quantiles,
     "hll_sketches": merge_sketches,
     "hll_unions": merge_unions,
     **{name: moments.merged for name, moments in MOMENTS.items()},
@@ -114,7 +120,7 @@ def finish_column(finish: Finish, buffers: Sequence[Any], result: Any) -> Any:
     """
     typed = TYPED_FINISHERS.get(finish.kernel)
     if typed is not None:
-        return typed(buffers, result)
+        return typed(buffers, result, *finish.constants)
     return FINISHERS[finish.kernel](buffers, *finish.constants)
 
 
@@ -132,7 +138,6 @@ FINISHERS: dict[str, Callable[..., Any]] = {
     "set_in_order": set_in_order,
     "percentile": percentile,
     "percentile_disc": percentile_disc,
-    "percentile_approx": percentile_approx,
     "mode": mode,
     "listagg": listagg,
     "padded": padded,
@@ -142,7 +147,8 @@ FINISHERS: dict[str, Callable[..., Any]] = {
     "ordered_values": ordered_values,
 }
 
-TYPED_FINISHERS: dict[str, Callable[[Sequence[Any], Any], Any]] = {
+TYPED_FINISHERS: dict[str, Callable[..., Any]] = {
+    "approximate_percentiles": approximate_percentiles,
     "histogram_points": histogram_points,
 }
 
@@ -152,6 +158,7 @@ STARTS: dict[str, Callable[..., Any]] = {
     "hashes": hashes,
     "cells": cells,
     "histogram": histogram,
+    "quantiles": quantile_summaries,
     "hll_sketches": hll_sketches,
     "hll_unions": unions,
     "counts": start_lists("counts"),

@@ -113,23 +113,6 @@ def percentile_disc(
     return _arranged(_typed(found.ravel(), counted.values.type), used, len(shares), several)
 
 
-def percentile_approx(
-    buffers: Sequence[Any], shares: Sequence[float], several: bool, accuracy: int
-) -> Any:
-    """`percentile_approx`: the same, and an extreme where the share is within the error of it."""
-    counted = _Counted.of(buffers[0])
-    used = counted.totals > 0
-    totals = counted.totals[used]
-    places, error = _ceiling(shares, totals), 1.0 / accuracy
-    for i, share in enumerate(shares):
-        if share <= error:
-            places[:, i] = 0
-        elif share >= 1 - error:
-            places[:, i] = totals - 1
-    found = counted.values.take(pa.array(counted.at(places).ravel()))
-    return _arranged(found, used, len(shares), several)
-
-
 def _ceiling(shares: Sequence[float], totals: Int64) -> Int64:
     places = np.ceil(np.array(shares)[None, :] * totals[:, None]).astype(np.int64)
     return np.asarray(np.maximum(places - 1, 0), np.int64)
