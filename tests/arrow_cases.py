@@ -47,6 +47,7 @@ from stateplan.planner.model.schemas.types import (
     StructType,
     YearMonthIntervalType,
 )
+from stateplan.rules.optimization.expressions.constants import gather_constants
 from stateplan.runtime.kernels.expressions.programs.accepting_texts import URL_PARTS
 from stateplan.runtime.kernels.expressions.programs.accepting_times import DIFFERENCE_UNITS
 from stateplan.runtime.kernels.expressions.programs.compile import unsupported
@@ -667,8 +668,8 @@ def trees(count: int, seed: int, *, ansi: bool) -> list[Expression]:
             continue
         if one.foldable or "month" in one.data_type.simple:
             continue  # Spark computes it before there are rows, or does not give it as Arrow
-        if isinstance(one, Call) and one.name in ("+", "*") and one.arguments[0].foldable:
-            continue  # of an overflow Spark's message has the constant behind the column
+        if isinstance(one, Call) and one.name in ("+", "*"):
+            one = gather_constants(one)  # as plans have it: an overflow names both sides in order
         made.append(one)
         add(one)
         if random_.random() < 0.3:

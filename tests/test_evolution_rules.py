@@ -70,6 +70,12 @@ SAME = {
         "SELECT k, count(CASE WHEN v > 2 THEN 1 END) AS n FROM STREAM events GROUP BY k",
         "SELECT k, count_if(v > 2) AS n FROM STREAM events GROUP BY k",
     ),
+    "a condition of a sum, and of a percentile, within it": (
+        "SELECT k, sum(IF(g = 'x', v, NULL)) AS s, percentile(CASE WHEN w > 1 THEN v END, 0.5) AS p"
+        " FROM STREAM events GROUP BY k",
+        "SELECT k, sum(v) FILTER (WHERE g = 'x') AS s, percentile(v, 0.5) FILTER (WHERE w > 1) AS p"
+        " FROM STREAM events GROUP BY k",
+    ),
 }  # fmt: skip
 
 
@@ -98,6 +104,11 @@ DIFFERS = {
         "events.dropDuplicates(['k', 'v']).groupBy('k').count()",
         "events.dropDuplicates(['k', 'w']).groupBy('k').count()",
         "keys",
+    ),
+    "a condition within a first value, which nulls count for": (
+        "SELECT k, first(IF(g = 'x', v, NULL)) AS f FROM STREAM events GROUP BY k",
+        "SELECT k, first(v) FILTER (WHERE g = 'x') AS f FROM STREAM events GROUP BY k",
+        "aggregates",
     ),
     "a generator": (
         "SELECT x, count(*) FROM (SELECT explode(split(k, ',')) x FROM STREAM events) GROUP BY x",

@@ -120,7 +120,25 @@ def aggregate(expression: AggregateExpression, columns: Columns) -> Symbol:
             if condition is not None:
                 function = ("call", "count", zone, options, ())
                 rows |= frozenset(_all_of(condition))
+        case ("call", str(name), zone, options, (("call", "if", _, _, parts), *others)) if (
+            _skips_nulls(name) and all(_is_literal(other) for other in others)
+        ):
+            match parts:
+                case (tuple(within), value, ("literal", _, "None")):
+                    # `sum(IF(c, x, NULL))` is `sum(x) FILTER (WHERE c)`.
+                    function = ("call", name, zone, options, (value, *others))
+                    rows |= frozenset(_all_of(within))
     return ("aggregate", function, expression.distinct, rows)
+
+
+def _is_literal(value: Hashable) -> bool:
+    return isinstance(value, tuple) and value[0] == "literal"
+
+
+def _skips_nulls(name: str) -> bool:
+    """Whether rows in which the first argument is null count for nothing, whatever the options."""
+    spec = find(name)
+    return spec is not None and spec.kind == "aggregate" and not spec.null_treatment
 
 
 def _counted_if(counted: Symbol) -> Symbol | None:

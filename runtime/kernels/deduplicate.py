@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ..state import NEVER
 from ..state.rows import never
+from ..state.version import task_of
 from .grouping import by_key
 from .kernel import (
     Figures,
@@ -35,6 +36,9 @@ class DeduplicateKernel(OneStoreKernel):
     Late rows are dropped wherever there is an event time. A key leaves when the watermark passes
     its own event time, if that is a part of it; within the watermark, when the watermark passes
     the event time of its first row plus the delay.
+
+    The rows of one store come out after those of another, each in the order they came in: so they
+    do where each store has a task of its own, as in Spark.
 
     Attributes:
         rows: the Arrow schema of the rows.
@@ -93,6 +97,8 @@ class DeduplicateKernel(OneStoreKernel):
         passes = np.zeros(len(keys), dtype=np.bool_)
         passes[first[unseen]] = True
         new = np.flatnonzero(passes)
+        if store.stores > 1:
+            new = new[np.argsort(task_of(rows.places[new], store.stores), kind="stable")]
         changes = self._state(candidates.take(unseen), times[first[unseen]])
         removed = int(at_or_below(changes.times, self.evicts).sum())
         if self.evicts is not None:

@@ -75,6 +75,10 @@ class StateStore(Protocol):
     def number(self) -> int:
         """The number of the version that the batch makes, from 1."""
 
+    @property
+    def stores(self) -> int:
+        """How many logical stores the operator has: a key's is `pmod(place, stores)`."""
+
 
 @dataclass
 class RunStore:
@@ -265,6 +269,10 @@ class RunStore:
     @property
     def number(self) -> int:
         return self.base.version + 1
+
+    @property
+    def stores(self) -> int:
+        return self.base.stores
 
     def _write(self, rows: StateRows, evicted: int | None) -> RunInfo:
         part = f"-{self.part}" if self.part else ""

@@ -167,11 +167,11 @@ def _compare(name: str, column: Expression, value: Number) -> Expression | None:
     bounds = _range(source)
     if bounds is not None:
         low, high = bounds
-        if not low <= value <= high:
-            return _beyond(name, column, above=value > high)
+        if _is_below(value, low) or _is_below(high, value):
+            return _beyond(name, column, above=_is_below(high, value))
         for end in (high, low):
-            if value == end:
-                return _at_end(name, column, Literal(value=end, type_=source), above=end == high)
+            if not _is_below(value, end) and not _is_below(end, value):
+                return _at_end(name, column, Literal(value=end, type_=source), above=end is high)
     narrow = _narrowed(value, source)
     if narrow is None:
         return None
@@ -222,12 +222,19 @@ def _range(source: DataType) -> tuple[Number, Number] | None:
             return False, True
         case IntegralType():
             return -(1 << source.bits - 1), (1 << source.bits - 1) - 1
+        case FloatType():
+            return -math.inf, math.nan
     return None
+
+
+def _is_below(one: Number, other: Number) -> bool:
+    """Whether a number stands before another in Spark's order: NaN is the largest."""
+    return one < other or (math.isnan(other) and not math.isnan(one))
 
 
 def _narrowed(value: Number, source: DataType) -> Number | None:
     if isinstance(value, float) and not math.isfinite(value):
-        return None
+        return value if isinstance(source, FloatType | DoubleType) else None
     match source:
         case IntegralType():
             return int(value)

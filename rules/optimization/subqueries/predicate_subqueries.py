@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....planner.model.errors import PlanningError
 from ....planner.model.expressions.core import AttributeReference, Expression
 from ....planner.model.expressions.equality import ExpressionSet
 from ....planner.model.expressions.predicates import conjunction_or_none, split_conjuncts
@@ -12,6 +13,8 @@ from ....planner.model.plans.logical import Filter, Join, Project
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.schemas.types import BOOLEAN
 from ....planner.model.settings.conf import Conf
+from ....planner.model.text.logical_text import tree_text
+from ....planner.model.text.text import plan_text
 from ....planner.model.tree import replace
 from ...common.trees import filtered
 from .decorrelate import kept_apart
@@ -102,7 +105,10 @@ def _joined(
     query = test.query if isinstance(test, InSubquery) else test
     assert isinstance(query, ListQuery | Exists)
     given = plan.output_ids.union(*(value.references for value in values))
-    subplan, conditions = kept_apart(query.plan, query.conditions, given)
+    if isinstance(query, Exists):
+        _check_told_apart(plan, query)
+    # As in Spark, the conditions of IN go on meaning the outer plan's columns.
+    subplan, conditions = kept_apart(query.plan, (), given)[0], query.conditions
     subplan = rewrite_domain_joins(plan, subplan, conditions)
     parts: list[Expression] = []
     for value, column in zip(values, subplan.output, strict=False):
@@ -115,6 +121,21 @@ def _joined(
         join_type=kind,
         condition=conjunction_or_none(parts),
         mark=mark,
+    )
+
+
+def _check_told_apart(plan: LogicalPlan, query: Exists) -> None:
+    """Refuse a condition over a column that both plans have, as where a table is in both."""
+    shared = plan.output_ids & query.plan.output_ids
+    condition = conjunction_or_none(list(query.conditions))
+    if condition is None or not shared & condition.references:
+        return
+    columns = [a for a in query.plan.output if a.expr_id in shared & condition.references]
+    raise PlanningError.of(
+        "_LEGACY_ERROR_TEMP_1212",
+        conflictingAttrs=", ".join(map(plan_text, columns)),
+        outerPlan=tree_text(plan) + "\n",
+        subplan=tree_text(query.plan) + "\n",
     )
 
 

@@ -1,8 +1,9 @@
-"""`round` and `bround` of doubles, to so many digits behind the point.
+"""`round` and `bround` of doubles and floats, to so many digits behind the point.
 
-Spark rounds the decimal that Java shows a double as (`BigDecimal(double).setScale`). Of a decimal
-of at most 15 digits a double is shown as that decimal, so that what lies exactly between two
-results is known without writing it down: its double is the double of the decimal between them.
+Spark makes a float a double, and what comes of it a float again. It rounds the decimal that Java
+shows a double as (`BigDecimal(double).setScale`). Of a decimal of at most 15 digits a double is
+shown as that decimal, so that what lies exactly between two results is known without writing it
+down: its double is the double of the decimal between them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _WHOLE = float(1 << 53)
 
 def rounded(step: Step, value: Any, digits: Value) -> Any:
     """The double of the decimal: `round` rounds half away from zero, `bround` to the even digit."""
-    data, scale, even = numbers(value), int(digits.as_py()), step.name == "bround"
+    given, scale, even = numbers(value), int(digits.as_py()), step.name == "bround"
+    data = given.astype(np.float64)
     size, power = np.abs(data), float(10**scale)
     with np.errstate(all="ignore"):
         scaled = size * power
@@ -34,7 +36,8 @@ def rounded(step: Step, value: Any, digits: Value) -> Any:
         long = ~short & (size < _WHOLE)
         found[long] = [_written(float(x), scale, even) for x in size[long]]
         # A decimal has no negative zero.
-        return made(np.where(found == 0, 0.0, np.copysign(found, data)), value)
+        found = np.where(found == 0, 0.0, np.copysign(found, data))
+        return made(found.astype(given.dtype), value)
 
 
 def _written(size: float, scale: int, even: bool) -> float:

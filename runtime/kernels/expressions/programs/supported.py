@@ -104,7 +104,8 @@ OPERATIONS: dict[str, Operation] = {
     "unscaledvalue": Operation((("decimal",),), accepts=numbers.decimal_in_long),
     "makedecimal": Operation((("bigint",),), raises="ANSI"),
     **dict.fromkeys(
-        ("round", "bround"), Operation((("double", "=int"),), accepts=numbers.few_places)
+        ("round", "bround"),
+        Operation((("double", "=int"), ("float", "=int")), accepts=numbers.few_places),
     ),
     **dict.fromkeys(("sqrt", "exp", "ln", "signum", "sign"), Operation((("double",),))),
     "log": Operation((("double", "double"),)),
