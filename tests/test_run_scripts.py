@@ -82,7 +82,8 @@ table = spark.createDataFrame([("a", 1), ("b", 5), (None, 9)], "k STRING, w INT"
 table.createOrReplaceTempView("t")
 spark.readStream.schema("k string, v int").json(sys.argv[1]).createOrReplaceTempView("s")
 query = spark.sql(
-    "SELECT v, EXISTS (SELECT 1 FROM t WHERE t.k = s.k AND w > 1) AS e, k IN (SELECT k FROM t), "
+    "SELECT v, EXISTS (SELECT 1 FROM (SELECT k AS key, w FROM t) WHERE key = s.k AND w > 1) AS e, "
+    "k IN (SELECT k FROM t), "
     "(SELECT max(w) FROM t WHERE t.k = s.k) AS m FROM s "
     "WHERE k NOT IN (SELECT k FROM t WHERE w > 5 AND k IS NOT NULL)"
 ).writeStream.format("memory").queryName("seen").trigger(availableNow=True).start()
