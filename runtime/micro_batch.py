@@ -18,7 +18,7 @@ from ..physical.explain import explain
 from ..physical.plan import SparkPlan
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.settings.conf import NO_DATA_BATCHES, Conf
-from ..planner.model.settings.pinned import PROVIDER
+from ..planner.model.settings.pinned import PROVIDER, WATERMARK_POLICY
 from .batch_inputs import BatchInputs
 from .batch_progress import RanBatch, RunIdentity, TriggerTimes, batch_progress
 from .batch_time import with_batch_time
@@ -45,7 +45,7 @@ from .state_checks import check_state_files, check_state_provider, check_state_t
 from .state_files import stored_operators, write_state_files
 from .task_choice import TaskChoice
 from .variable_files import check_variables
-from .watermark import POLICY, WatermarkTracker
+from .watermark import WatermarkTracker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -115,7 +115,7 @@ class MicroBatchExecution:
     def __post_init__(self) -> None:
         self._inputs = BatchInputs(self.engine, self.sources, self.tables)
         self._scanned = ScannedFiles(self.engine, self.readers, self.tables)
-        self._tracker = WatermarkTracker(self.conf[POLICY], self.watermarks)
+        self._tracker = WatermarkTracker(self.conf[WATERMARK_POLICY], self.watermarks)
         self._tracker.restore(self.position.watermark_ms)
 
     def run_trigger(self) -> StreamingQueryProgress | None:

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from ..physical.basic import EventTimeWatermarkExec
 from ..planner.model.errors import DescriptionError
+from ..planner.model.settings.pinned import WATERMARK_POLICY
 from .engines.context import EventTimeStats
-
-POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 
 
 class WatermarkTracker:
@@ -29,9 +28,9 @@ class WatermarkTracker:
             raise DescriptionError.of(
                 "INVALID_CONF_VALUE.REQUIREMENT",
                 confValue=policy,
-                confName=POLICY,
+                confName=WATERMARK_POLICY,
                 confRequirement="It must be min or max.",
-                hint=f"Set {POLICY} to min or max.",
+                hint=f"Set {WATERMARK_POLICY} to min or max.",
             )
         self._choose = max if policy.lower() == "max" else min
         self._by_operator = dict.fromkeys(operators, 0)

@@ -10,6 +10,7 @@ from ...planner.model.expressions.core import AttributeReference
 from ...planner.model.expressions.python_functions import PythonUDF
 from ...planner.model.schemas.types import StructType
 from ...planner.model.settings.conf import Conf
+from ...planner.model.settings.pinned import STATE_ENCODING
 from ..frames import schema_json
 from ..kernels.user_state.frames import PandasSettings
 from ..kernels.user_state.functions import UserFunction
@@ -61,7 +62,7 @@ def _declared(function: UserFunction, time_mode: str) -> Declared:
 
 def evolves_by_name(conf: Conf) -> bool:
     """Whether fields of variables go by their names when a schema changes, as Avro has them."""
-    return conf["spark.sql.streaming.stateStore.encodingFormat"].lower() == "avro"
+    return conf[STATE_ENCODING].lower() == "avro"
 
 
 def state_json(schema: StructType) -> str:

@@ -20,7 +20,7 @@ from ...physical.python_state import TransformWithStateInPySparkExec
 from ...physical.state import KeyForm
 from ...planner.incremental_execution import IncrementalExecution
 from ...planner.model.errors import DescriptionError, RuntimeFailure
-from ...planner.model.settings.pinned import PROVIDER
+from ...planner.model.settings.pinned import PROVIDER, STATE_ENCODING
 from ..checkpoint import Checkpoint, CommitMetadata
 from ..claim import Holder
 from ..failures import state_failure
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 _GIVEN = {
     PROVIDER: HDFS_PROVIDER,
     "spark.sql.streaming.stateStore.compression.codec": WRITTEN_CODEC,
-    "spark.sql.streaming.stateStore.encodingFormat": "unsaferow",
+    STATE_ENCODING: "unsaferow",
     "spark.sql.streaming.stateStore.rowChecksum.enabled": "false",
     "spark.sql.streaming.join.stateFormatVersion": "2",
 }

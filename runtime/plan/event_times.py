@@ -8,10 +8,9 @@ from ...physical.plan import SparkPlan
 from ...physical.stateful import SessionWindowStateStoreSaveExec
 from ...planner.model.expressions.core import AttributeReference
 from ...planner.model.output_modes import OutputMode
+from ...planner.model.settings.conf import SEVERAL_STATEFUL
 from ...rules.preparation.state import refuse_no_event_time, refuse_several_event_times
 from .facts import BatchFacts
-
-_ONE_EVENT_TIME = "spark.sql.streaming.statefulOperator.allowMultiple"
 
 
 def check_event_times(below: SparkPlan, facts: BatchFacts) -> None:
@@ -20,7 +19,7 @@ def check_event_times(below: SparkPlan, facts: BatchFacts) -> None:
     Raises:
         PlanningError: there are several (MULTIPLE_EVENT_TIME_COLUMNS).
     """
-    if facts.conf.flag(_ONE_EVENT_TIME):
+    if facts.conf.flag(SEVERAL_STATEFUL):
         refuse_several_event_times(below)
 
 

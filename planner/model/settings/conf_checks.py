@@ -9,6 +9,7 @@ from ..errors import SettingError
 from ..text.quoting import in_quotes
 from ..text.time_zones import zone
 from .conf import DEFAULTS, Conf
+from .pinned import WATERMARK_POLICY
 
 Check = Callable[[Conf, str], object]
 
@@ -20,7 +21,6 @@ _VERSIONS = {
     "join": (("1", "2", "3", "4"), "Valid versions are 1, 2, 3, and 4"),
     "sessionWindow": (("1",), "Valid version is 1"),
 }
-_POLICY = f"{_STREAMING}multipleWatermarkPolicy"
 _ZONE = "spark.sql.session.timeZone"
 _STATIC = frozenset(
     f"spark.sql.{name}"
@@ -111,8 +111,8 @@ def _checks() -> dict[str, Check]:
             found[key] = lambda conf, key: conf.size(key)
     for name, (values, reason) in _VERSIONS.items():
         found[f"{_STREAMING}{name}.stateFormatVersion"] = _one_of(values, reason)
-    reason = f"Invalid value for '{_POLICY}'. Valid values are 'min' and 'max'"
-    found[_POLICY] = _one_of(("min", "max"), reason)
+    reason = f"Invalid value for '{WATERMARK_POLICY}'. Valid values are 'min' and 'max'"
+    found[WATERMARK_POLICY] = _one_of(("min", "max"), reason)
     found[_ZONE] = _check_zone
     found["spark.sql.shuffle.partitions"] = lambda conf, key: conf.shuffle_partitions
     return found
