@@ -9,6 +9,7 @@ filter above would leave out just as well.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -17,6 +18,9 @@ import pyarrow as pa
 
 from .errors import Partial, Uncertain
 from .values import space, struct_reader
+
+_IN_A_NUMBER_OR_WORD = re.compile(r"""[^"}\]][^ \t\n\r,}\]]""")
+"""A value's last letter and the one behind it, if Jackson may find an error in the value."""
 
 
 class Condition(Protocol):
@@ -65,9 +69,12 @@ class SkippedRecords:
             return False  # the records of an array are not filtered
         self._missing = [len(one.columns) for one in self._filters]
         try:
-            return self._read(text, start)[0] is None
+            record, at = self._read(text, start)
         except json.JSONDecodeError:
             return False
+        if record is None and _IN_A_NUMBER_OR_WORD.match(text, at - 1):
+            raise Uncertain("an odd value, and a condition is put to it")
+        return record is None
 
     def _passes(self, place: int, row: list[Any]) -> bool:
         for number, one in enumerate(self._filters):

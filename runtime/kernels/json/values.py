@@ -161,7 +161,12 @@ def struct_reader(
                     row[place], at = reader(text, at)
                 except BadValue as error:
                     partial.malformed(name, error)
+                    partial.broken_value = text.startswith('"', at)
                     at = skip(text, at)
+                    partial.broken_value = False
+                except json.JSONDecodeError:
+                    partial.broken_value |= text.startswith(('"', "[", "{"), at)
+                    raise
                 else:
                     if passes is not None and not passes(place, row):
                         return None, at
