@@ -112,6 +112,8 @@ NEEDED = [
     ('{"a":1,"s":"q","d":', "*", "s IN ('x', 'y') AND a < 9", "FAILFAST"),
     ('{"a":"x","a":7,"d":1}', "*", "a < 5", "PERMISSIVE"),
     ('{"s":"abc","s":"xyz"}', "a", "s LIKE 'x%'", "PERMISSIVE"),
+    ('{"a":7,"a":8}', "*", "a > 5", "PERMISSIVE"),
+    ('{"a":7,"a":8}', "*", "a > 5", "DROPMALFORMED"),
     ('{"a":1,"d":2,}', "*", "a > 5", "FAILFAST"),
     ('{"a":7,"d":2,}', "*", "a > 5", "FAILFAST"),
     ('{"a":1 "d":2}', "*", "a > 5", "FAILFAST"),

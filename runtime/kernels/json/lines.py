@@ -14,7 +14,7 @@ from ..readers.line_files import lines_before
 from .errors import BadValue, Partial, Uncertain
 from .filters import PushedFilter, SkippedRecords
 from .malformed import malformed
-from .values import reader_of, skip, space, struct_reader
+from .values import read_otherwise, reader_of, skip, space, struct_reader
 
 _BOM = b"\xef\xbb\xbf"
 _LONG = 1000
@@ -65,7 +65,7 @@ class LineReader:
         self._fields = fields
         read = [field for place, field in enumerate(fields) if place != corrupt]
         self._read = struct_reader(read, zone, self._partial, copied=copied, by_path=by_path)
-        self._skipped = SkippedRecords(fields, filters, zone).skipped if filters else None
+        self._filters = SkippedRecords(fields, filters, zone) if filters else None
         self._nothing: Row = (None,) * len(read)
         self._mode = mode
         self._zone = zone
@@ -141,9 +141,14 @@ class LineReader:
         """Of the rows of a line those that the mode keeps, with the column for malformed lines."""
         partial = self._partial
         is_odd = self._no_json or partial.found or partial.repeated
-        if is_odd and self._skipped is not None and self._skipped(text):
-            return []
         is_malformed = self._no_json or partial.found
+        if is_odd and self._filters is not None:
+            if self._filters.skipped(text):
+                return []
+            if self._filters.asked_twice and not is_malformed:
+                is_malformed = True
+                if self._mode == "FAILFAST":
+                    raise Uncertain("a name that stands twice, and a condition is put to it")
         if self.corrupt is not None:
             shown = line.decode() if is_malformed else None
             rows = [(*row[: self.corrupt], shown, *row[self.corrupt :]) for row in rows]
@@ -179,14 +184,14 @@ class LineReader:
     def _ends_record(self, text: str, error: json.JSONDecodeError) -> bool:
         """Whether Jackson, too, finds a syntax error, and Spark reads nothing more of the record.
 
-        Jackson knows quotes and names of infinities that are no JSON. A field's number or word it
-        reads along with the name, so that Spark does not take an error there for the field's.
+        Jackson reads a field's number or word along with the name, so that Spark does not take an
+        error there for the field's.
         """
         if _cut_off(text, error):
             return True
-        if self._copied or self._partial.broken_value or "'" in text:
+        if self._copied or self._partial.broken_value:
             return False
-        return not text.startswith(("+", "-", "I", "N"), error.pos)
+        return not read_otherwise(text, error)
 
     def _malformed(self) -> list[Row]:
         self._no_json = True
