@@ -130,6 +130,34 @@ def test_conditions_on_malformed_lines_keep_no_row_from_being_counted(
     assert found.input_rows == [3]
 
 
+@pytest.mark.parametrize("named", [{}, {"columnNameOfCorruptRecord": "bad"}])
+def test_json_lines_that_are_malformed(session: Any, tmp_path: Path, named: dict[str, str]) -> None:
+    """Which lines are malformed, their texts, and how many there are."""
+    name = named.get("columnNameOfCorruptRecord", "_corrupt_record")
+    write(tmp_path, '{"k":"x","a":1}\n{"k":"y","a":"2"}\nhello\n{"k":"z", "a":3,}\n')
+    content = {"format": "json", "schema": f"k STRING, a BIGINT, {name} STRING", "options": named}
+    every = {"sql": f"SELECT coalesce(k, '') AS k, a, {name} FROM STREAM events", **content}
+    assert Run(session, tmp_path, every).batches == [
+        [
+            ("", None, "hello"),
+            ("", None, '{"k":"z", "a":3,}'),
+            ("x", 1, None),
+            ("y", None, '{"k":"y","a":"2"}'),
+        ]
+    ]
+    sql = (
+        f"SELECT coalesce(k, '') AS k, count({name}) AS malformed FROM STREAM events "
+        f"WHERE {name} IS NOT NULL OR a > 0 GROUP BY 1"
+    )
+    counted = {"sql": sql, "output_mode": "update", **content}
+    assert Run(session, tmp_path, counted).batches == [[("", 2), ("x", 0), ("y", 1)]]
+    unread = {"sql": "SELECT coalesce(k, '') AS k FROM STREAM events", **content}
+    assert Run(session, tmp_path, unread).batches == [[("",), ("",), ("x",), ("y",)]]
+    alone = {"sql": f"SELECT {name} FROM STREAM events", **content}
+    with pytest.raises(StateplanError, match="QUERY_ONLY_CORRUPT_RECORD_COLUMN"):
+        Run(session, tmp_path, alone)
+
+
 def test_csv_files(session: Any, tmp_path: Path) -> None:
     """Quotes, a header in each file, values that are malformed, and times in a time zone."""
     options = {"header": "true", "sep": ";", "escape": '"', "comment": "#"}

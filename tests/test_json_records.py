@@ -50,6 +50,10 @@ MALFORMED = [
     '[{"i":1,"s":"k"},{"i":"x"}]',
     '[{"i":"y","s":"k"},{"i":1}]',
     '{"i":1, "c": 1e10, "s": ',
+    '{"i":1,"s":"k",}',
+    '{"i":01}',
+    '{"s":"k" "i":1}',
+    '\ufeff{"i":"q"}',
     "hello",
     "5",
 ]
@@ -65,13 +69,16 @@ def told(error: Exception) -> tuple[str, str]:
     ].strip()
 
 
-def test_failfast_raises_what_spark_raises(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "ddl", [WIDE, WIDE.replace(" f float", " _corrupt_record string, f float")]
+)
+def test_failfast_raises_what_spark_raises(spark: SparkSession, tmp_path: Path, ddl: str) -> None:
     path = tmp_path / "rows.json"
-    schema = pa.schema([(f.name, arrow_type(f.data_type)) for f in parse_schema(WIDE).fields])
+    schema = pa.schema([(f.name, arrow_type(f.data_type)) for f in parse_schema(ddl).fields])
     for line in MALFORMED:
         path.write_text(line + "\n")
         with pytest.raises(Exception) as theirs:
-            spark.read.schema(WIDE).option("mode", "FAILFAST").json(str(path)).collect()
+            spark.read.schema(ddl).option("mode", "FAILFAST").json(str(path)).collect()
         with pytest.raises(KernelError) as ours:
             list(read_json(str(path), schema, {"mode": "FAILFAST"}, "UTC"))
         expected = told(theirs.value)
@@ -105,6 +112,14 @@ NEEDED = [
     ('{"a":1,"s":"q","d":', "*", "s IN ('x', 'y') AND a < 9", "FAILFAST"),
     ('{"a":"x","a":7,"d":1}', "*", "a < 5", "PERMISSIVE"),
     ('{"s":"abc","s":"xyz"}', "a", "s LIKE 'x%'", "PERMISSIVE"),
+    ('{"a":7,"a":8}', "*", "a > 5", "PERMISSIVE"),
+    ('{"a":7,"a":8}', "*", "a > 5", "DROPMALFORMED"),
+    ('{"a":1,"d":2,}', "*", "a > 5", "FAILFAST"),
+    ('{"a":7,"d":2,}', "*", "a > 5", "FAILFAST"),
+    ('{"a":1 "d":2}', "*", "a > 5", "FAILFAST"),
+    ('{"a":1,"d":2,}', "*", "a IS NULL", "PERMISSIVE"),
+    ('{"s":"q","d":2,}', "*", "s IS NULL", "PERMISSIVE"),
+    ('{"d":01,"a":null}', "*", "a IS NULL", "PERMISSIVE"),
 ]
 
 

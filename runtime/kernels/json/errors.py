@@ -31,19 +31,22 @@ class Partial:
         cause: the first such value.
         field: the name of its field.
         repeated: whether a field stands twice in an object.
+        broken_value: whether a syntax error is within a string, an array or an object that a field
+            takes. Jackson goes on behind it, so that more of the record may be read.
     """
 
     found: bool
     cause: BadValue
     field: str
     repeated: bool
+    broken_value: bool
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
         """Begin a record."""
-        self.found = self.repeated = False
+        self.found = self.repeated = self.broken_value = False
 
     def malformed(self, field: str, cause: BadValue) -> None:
         """Take in a malformed value."""

@@ -14,12 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
+from ..errors import KernelError
 from ..expressions.conversions.cast_strings import from_string
 from ..expressions.programs.program import Step
 from ..readers.line_files import BATCH, WHOLE, FilePart, blocks
 from .errors import BadValue, Uncertain
 from .filters import PushedFilter
 from .lines import LineReader
+from .support import corrupt_column
 from .times import timestamps
 
 _FEW = 512
@@ -57,6 +59,7 @@ def read_json(
         path: the file, in UTF-8; compressed if its name says so.
         schema: the columns that Spark reads, a `pyarrow.Schema` of the types of arrow_types.py.
             Spark reads only those that the query needs: a malformed value of another is no error.
+            The one for malformed lines takes the text of each, and is of no field in them.
         options: those that json/support.py accepts.
         time_zone: the session's.
         filters: the conditions that Spark's reader is given. They stay to be fulfilled: only the
@@ -68,10 +71,22 @@ def read_json(
 
     Raises:
         KernelError: a line of which it is not known what Spark makes of it
-            (`STATEPLAN_NOT_EXACT`), and a malformed one in FAILFAST mode.
+            (`STATEPLAN_NOT_EXACT`), and a malformed one in FAILFAST mode; or the column for
+            malformed lines is the only one (`QUERY_ONLY_CORRUPT_RECORD_COLUMN`).
     """
+    corrupt = schema.get_field_index(corrupt_column(options))
+    if corrupt >= 0 and len(schema) == 1:
+        raise KernelError.of("UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN")
     mode = next((value for name, value in options.items() if name.lower() == "mode"), "PERMISSIVE")
-    lines = LineReader(list(schema), mode.upper(), time_zone, path, filters, start=part.start)
+    lines = LineReader(
+        list(schema),
+        mode.upper(),
+        time_zone,
+        path,
+        filters,
+        start=part.start,
+        corrupt=None if corrupt < 0 else corrupt,
+    )
     reader = BlockReader(schema, lines, time_zone)
     for block in blocks(path, part=part):
         for batch in reader.batches(block):
@@ -93,12 +108,14 @@ class BlockReader:
         self._schema = schema
         self._lines = lines
         self._zone = zone
-        kinds = [_read_as(field.type) for field in schema]
+        read = [field for place, field in enumerate(schema) if place != lines.corrupt]
+        kinds = [_read_as(field.type) for field in read]
         self._failures = 0
         self._line = 1
         self.whole = None not in kinds
         if self.whole:
-            fields = list(zip(schema.names, kinds, strict=True)) or [_NO_FIELD]
+            names = [field.name for field in read]
+            fields = list(zip(names, kinds, strict=True)) or [_NO_FIELD]
             self._parse = pyarrow.json.ParseOptions(
                 explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"
             )
@@ -142,8 +159,10 @@ class BlockReader:
         if table.num_rows != count:
             raise _Unlike
         columns = [
-            self._converted(table.column(field.name).combine_chunks(), field.type)
-            for field in self._schema
+            pa.nulls(count, field.type)  # no line of a block is malformed
+            if place == self._lines.corrupt
+            else self._converted(table.column(field.name).combine_chunks(), field.type)
+            for place, field in enumerate(self._schema)
         ]
         return self._of(columns, count)
 

@@ -9,6 +9,7 @@ filter above would leave out just as well.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,7 +17,10 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from .errors import Partial, Uncertain
-from .values import space, struct_reader
+from .values import read_otherwise, space, struct_reader
+
+_IN_A_NUMBER_OR_WORD = re.compile(r"""[^"}\]][^ \t\n\r,}\]]""")
+"""A value's last letter and the one behind it, if Jackson may find an error in the value."""
 
 
 class Condition(Protocol):
@@ -46,33 +50,58 @@ class SkippedRecords:
         fields: the Arrow fields of the columns.
         filters: the conditions.
         zone: the session's time zone.
+
+    Attributes:
+        asked_twice: whether the last record, which is not skipped, has a value that a condition is
+            put to once more: Spark's reader fails over it and takes the record for malformed.
     """
+
+    asked_twice: bool
 
     def __init__(self, fields: Sequence[Any], filters: Sequence[PushedFilter], zone: str) -> None:
         self._fields = list(fields)
         self._filters = filters
         self._missing: list[int] = []
-        self._read = struct_reader(self._fields, zone, Partial(), self._passes)
+        self._partial = Partial()
+        self._read = struct_reader(self._fields, zone, self._partial, self._passes)
 
     def skipped(self, text: str) -> bool:
         """Whether a line is left out.
 
         Raises:
-            Uncertain: a condition is not computed here.
+            Uncertain: a condition is not computed here, or Spark may have put it to a value behind
+                a syntax error.
         """
+        self.asked_twice = False
+        self._partial.reset()
         start = space(text, 0)
         if not text.startswith("{", start):
             return False  # the records of an array are not filtered
         self._missing = [len(one.columns) for one in self._filters]
         try:
-            return self._read(text, start)[0] is None
-        except json.JSONDecodeError:
+            record, at = self._read(text, start)
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Unterminated string") and (
+                self._partial.broken_value or read_otherwise(text, error)
+            ):
+                raise Uncertain(f"a syntax error in column {error.pos + 1}") from None
             return False
+        if record is None and _IN_A_NUMBER_OR_WORD.match(text, at - 1):
+            raise Uncertain("an odd value, and a condition is put to it")
+        return record is None
 
     def _passes(self, place: int, row: list[Any]) -> bool:
         for number, one in enumerate(self._filters):
             if place in one.columns:
                 self._missing[number] -= 1
+                if self._missing[number] < 0:
+                    if (
+                        len({other.columns for other in self._filters if place in other.columns})
+                        > 1
+                    ):
+                        raise Uncertain("a name that stands twice, and conditions are put to it")
+                    self.asked_twice = True
+                    return True
                 if self._missing[number] == 0 and not self._holds(one, row):
                     return False
         return True

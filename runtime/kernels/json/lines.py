@@ -14,7 +14,7 @@ from ..readers.line_files import lines_before
 from .errors import BadValue, Partial, Uncertain
 from .filters import PushedFilter, SkippedRecords
 from .malformed import malformed
-from .values import reader_of, skip, space, struct_reader
+from .values import read_otherwise, reader_of, skip, space, struct_reader
 
 _BOM = b"\xef\xbb\xbf"
 _LONG = 1000
@@ -37,6 +37,11 @@ class LineReader:
         by_path: as get_json_object reads, for which an error anywhere is no value at all, and a
             name's first value counts.
         start: with which byte of the file the lines begin.
+        corrupt: the place of the column that takes the texts of malformed lines; None: there is
+            none.
+
+    Attributes:
+        corrupt: as given.
     """
 
     def __init__(
@@ -50,14 +55,18 @@ class LineReader:
         copied: bool = False,
         by_path: bool = False,
         start: int = 0,
+        corrupt: int | None = None,
     ) -> None:
+        self.corrupt = corrupt
         self._start = start
         self._by_path = by_path
+        self._copied = copied
         self._partial = Partial()
         self._fields = fields
-        self._read = struct_reader(fields, zone, self._partial, copied=copied, by_path=by_path)
-        self._skipped = SkippedRecords(fields, filters, zone).skipped if filters else None
-        self._nothing: Row = (None,) * len(fields)
+        read = [field for place, field in enumerate(fields) if place != corrupt]
+        self._read = struct_reader(read, zone, self._partial, copied=copied, by_path=by_path)
+        self._filters = SkippedRecords(fields, filters, zone) if filters else None
+        self._nothing: Row = (None,) * len(read)
         self._mode = mode
         self._zone = zone
         self._path = path
@@ -77,7 +86,7 @@ class LineReader:
         self._no_json = False
         try:
             text = _text(line)
-            return self._kept(text, self._rows(text))
+            return self._kept(text, self._rows(text), line)
         except Uncertain as error:
             raise self._failure(number, f"has {error}") from None
 
@@ -128,13 +137,22 @@ class LineReader:
             return None
         return [value] if single else value
 
-    def _kept(self, text: str, rows: list[Row]) -> list[Row]:
-        """Of the rows of a line those that the mode keeps."""
+    def _kept(self, text: str, rows: list[Row], line: bytes) -> list[Row]:
+        """Of the rows of a line those that the mode keeps, with the column for malformed lines."""
         partial = self._partial
         is_odd = self._no_json or partial.found or partial.repeated
-        if is_odd and self._skipped is not None and self._skipped(text):
-            return []
-        if not (self._no_json or partial.found) or self._mode == "PERMISSIVE":
+        is_malformed = self._no_json or partial.found
+        if is_odd and self._filters is not None:
+            if self._filters.skipped(text):
+                return []
+            if self._filters.asked_twice and not is_malformed:
+                is_malformed = True
+                if self._mode == "FAILFAST":
+                    raise Uncertain("a name that stands twice, and a condition is put to it")
+        if self.corrupt is not None:
+            shown = line.decode() if is_malformed else None
+            rows = [(*row[: self.corrupt], shown, *row[self.corrupt :]) for row in rows]
+        if not is_malformed or self._mode == "PERMISSIVE":
             return rows
         if self._mode == "FAILFAST":
             first = None if self._no_json else (partial.field, partial.cause)
@@ -159,9 +177,21 @@ class LineReader:
         except json.JSONDecodeError as error:
             if self._by_path and "'" not in text:
                 return self._malformed()
-            if not _cut_off(text, error):
+            if not self._ends_record(text, error):
                 raise Uncertain(f"a syntax error in column {error.pos + 1}") from None
             return self._malformed()
+
+    def _ends_record(self, text: str, error: json.JSONDecodeError) -> bool:
+        """Whether Jackson, too, finds a syntax error, and Spark reads nothing more of the record.
+
+        Jackson reads a field's number or word along with the name, so that Spark does not take an
+        error there for the field's.
+        """
+        if _cut_off(text, error):
+            return True
+        if self._copied or self._partial.broken_value:
+            return False
+        return not read_otherwise(text, error)
 
     def _malformed(self) -> list[Row]:
         self._no_json = True

@@ -40,8 +40,7 @@ _TYPES = {
     TimestampType,
     TimestampNTZType,
 }
-_CORRUPT = "_corrupt_record"
-"""The column into which Spark puts the text of malformed lines."""
+_CORRUPT = "columnnameofcorruptrecord"
 _MODES = ("PERMISSIVE", "FAILFAST", "DROPMALFORMED")
 _DEFAULTS = {
     "multiline": ("false",),
@@ -56,9 +55,14 @@ _DEFAULTS = {
     "allowunquotedcontrolchars": ("false",),
     "allownonnumericnumbers": ("true",),
     "locale": ("en-us",),
-    "columnnameofcorruptrecord": (_CORRUPT,),
 }
 """Options in lower case, and the values with which files are read as without them."""
+
+
+def corrupt_column(options: Mapping[str, str]) -> str:
+    """The name of the column into which Spark puts the text of malformed lines."""
+    given = (value for name, value in options.items() if name.lower() == _CORRUPT)
+    return next(given, "_corrupt_record")
 
 
 def unsupported(schema: StructType, options: Mapping[str, str]) -> str | None:
@@ -69,6 +73,8 @@ def unsupported(schema: StructType, options: Mapping[str, str]) -> str | None:
         options: those of the reader that say how a file is read, without the file source's own.
     """
     for name, value in options.items():
+        if name.lower() == _CORRUPT:
+            continue
         if name.lower() == "mode":
             accepted: tuple[str, ...] = tuple(mode.lower() for mode in _MODES)
         else:
@@ -77,8 +83,10 @@ def unsupported(schema: StructType, options: Mapping[str, str]) -> str | None:
             return f"the option '{name}' is '{value}'"
     if not schema.fields:
         return "no column is read"
-    if any(field.name == _CORRUPT for field in schema.fields):
-        return f"the column '{_CORRUPT}' holds the text of malformed lines"
+    corrupt = corrupt_column(options)
+    for field in schema.fields:
+        if field.name == corrupt and type(field.data_type) is not StringType:
+            return f"the column '{corrupt}' takes malformed lines, and is no STRING"
     return _unsupported_type(schema)
 
 

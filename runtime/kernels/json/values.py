@@ -55,6 +55,11 @@ def space(text: str, start: int) -> int:
     return found.end() if found else start
 
 
+def read_otherwise(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether Jackson may find no syntax error: it knows quotes and infinities that are no JSON."""
+    return "'" in text or text.startswith(("+", "-", "I", "N"), error.pos)
+
+
 def written(text: str) -> str:
     """A string as Java writes it in UTF-8: half a pair of surrogates is a question mark."""
     return text if text.isascii() else _SURROGATE.sub("?", text)
@@ -161,7 +166,12 @@ def struct_reader(
                     row[place], at = reader(text, at)
                 except BadValue as error:
                     partial.malformed(name, error)
+                    partial.broken_value = text.startswith('"', at)
                     at = skip(text, at)
+                    partial.broken_value = False
+                except json.JSONDecodeError:
+                    partial.broken_value |= text.startswith(('"', "[", "{"), at)
+                    raise
                 else:
                     if passes is not None and not passes(place, row):
                         return None, at

@@ -32,7 +32,7 @@ from .....planner.model.schemas.types import (
 from .....planner.model.text.literal_text import session_time_zone
 from .....planner.model.text.time_zones import known_zone
 from .....planner.model.tree import replace
-from ...json.support import is_written
+from ...json.support import corrupt_column, is_written
 from ...json.support import unsupported as json_unsupported
 from .accepting_nested import different_keys
 from .day_times import in_day_time, is_zero
@@ -300,6 +300,9 @@ class _Compiler:
         mode = next((v for name, v in options.items() if name.lower() == "mode"), "PERMISSIVE")
         if reason is not None or mode.upper() != "PERMISSIVE":
             raise Unsupported(f"from_json: {reason or mode}")
+        corrupt = corrupt_column(options)
+        if isinstance(schema, StructType) and any(f.name == corrupt for f in schema.fields):
+            raise Unsupported(f"from_json: the field '{corrupt}' takes malformed texts")
         place = self._operation("from_json", call, call.arguments)
         zone = self._zone(call.time_zone, *leaves(self.steps[place].kind))
         return self._add(replace(self.steps[place], zone=zone))
