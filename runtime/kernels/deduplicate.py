@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ..state import NEVER
 from ..state.rows import never
+from ..state.sorting import stable_order
 from ..state.version import task_of
 from .grouping import by_key
 from .kernel import (
@@ -98,7 +99,7 @@ class DeduplicateKernel(OneStoreKernel):
         passes[first[unseen]] = True
         new = np.flatnonzero(passes)
         if store.stores > 1:
-            new = new[np.argsort(task_of(rows.places[new], store.stores), kind="stable")]
+            new = new[stable_order(task_of(rows.places[new], store.stores))]
         changes = self._state(candidates.take(unseen), times[first[unseen]])
         removed = int(at_or_below(changes.times, self.evicts).sum())
         if self.evicts is not None:
