@@ -274,7 +274,7 @@ def test_odd_lines(oracle: Oracle, tmp_path: Path, number: int) -> None:
     lines = ODD_LINES if number == 0 else [CUT[:end] for end in range(1, len(CUT))]
     ddl = "i int, c0 int, c1 string"
     schema = schema_of({"i": t.IntegerType(), "c0": t.IntegerType(), "c1": t.StringType()})
-    # A line in front tells where the rows of each line begin.
+    # A marker line before each line shows where the rows of the next one begin.
     path = tmp_path / "one.json"
     refused = []
     separated = b"".join(b'{"c1": "--"}\n' + line + b"\n" for line in lines)
@@ -445,7 +445,7 @@ def test_malformed_lines(
     struct = t.StructType((t.StructField("a", t.IntegerType()),))
     kinds = {"a": t.IntegerType(), "b": t.StringType(), CORRUPT: t.StringType(), "s": struct}
     path = tmp_path / "one.json"
-    # A line in front tells where the rows of each line begin.
+    # A marker line before each line shows where the rows of the next one begin.
     path.write_text("".join(f'{{"b": "--"}}\n{line}\n' for line in lines), encoding="utf-8")
     frame = oracle.spark.read.schema(ddl).option("mode", mode).json(str(path)).select(*columns)
     expected: list[list[Any]] = []

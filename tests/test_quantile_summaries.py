@@ -155,7 +155,7 @@ def batch_of(
 
 
 def as_text(found: list[One]) -> list[str]:
-    """Which tells -0.0 from 0.0, and has one NaN; a summary of no values has no error."""
+    """Texts differ for -0.0 and 0.0, and are one for NaN; without values the error is left out."""
     return [repr(one if one.count else One(0.0, 0, [])) for one in found]
 
 
