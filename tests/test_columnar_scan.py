@@ -29,7 +29,10 @@ from stateplan.runtime.kernels.scans.early_groups import EarlyGroups
 from stateplan.runtime.kernels.scans.parquet_files import ParquetReader, ScanFile, file_batches
 from stateplan.runtime.kernels.scans.placed_rows import PlacedRows
 from stateplan.runtime.kernels.scans.scan import Scan, SeenTimes, scan_rows
+from stateplan.runtime.plan.nodes import Kernel
+from stateplan.runtime.plan.passes import read_files
 from stateplan.runtime.plan.passes.read_files import MOST_TASKS
+from stateplan.runtime.plan.reading_nodes import DealOut, rows_of_tasks
 from stateplan.runtime.sinks import ForeachBatchSink
 from stateplan.runtime.sources.parquet import ENABLED, parquet_batch, with_origins
 
@@ -291,13 +294,14 @@ def test_either_way_is_the_same(
 ) -> None:
     sql, mode = QUERIES[name]
     used: Counter[str] = Counter()
-    run = Batch.run_kernel_over_files
+    run = Batch.run_kernel
 
-    def counted(self: Batch, *args: Any, **kwargs: Any) -> DataFrame:
-        used[str(self.context.conf.settings.get(ENABLED))] += 1
-        return run(self, *args, **kwargs)
+    def counted(self: Batch, node: Kernel, *args: Any) -> DataFrame:
+        if rows_of_tasks(node):
+            used[str(self.context.conf.settings.get(ENABLED))] += 1
+        return run(self, node, *args)
 
-    monkeypatch.setattr(Batch, "run_kernel_over_files", counted)
+    monkeypatch.setattr(Batch, "run_kernel", counted)
     found = []
     # The second goes from one way to the other on one checkpoint.
     for number, ways in enumerate((("true",), ("false", "true"))):
@@ -313,9 +317,83 @@ def test_either_way_is_the_same(
     assert used == {"true": 4}
 
 
+CHAINS = {
+    "window over windows": (
+        "SELECT window(w, '20 seconds', '10 seconds') AS wide, day, sum(c) AS c, max(s) AS s, "
+        "sum(k) AS k FROM (SELECT window(ts, '5 seconds') AS w, day, id, count(*) AS c, sum(x) "
+        "AS s, count(key) AS k FROM STREAM events WATERMARK ts DELAY OF INTERVAL 5 SECONDS "
+        "GROUP BY 1, 2, 3) WHERE c % 3 > 0 GROUP BY 1, 2",
+        "append",
+    ),
+    "distinct rows, then a list": (
+        "SELECT upper(key) AS k, collect_list(n) AS l, first(id) AS f, sum(n + id) AS s FROM "
+        "(SELECT DISTINCT key, n, id FROM STREAM events) WHERE n > -40 GROUP BY 1",
+        "update",
+    ),
+    "sessions, their words": (
+        "SELECT word, count(*) AS c, min(w.start) AS t FROM (SELECT w, explode(split(concat(key, "
+        "' all'), ' ')) AS word FROM (SELECT session_window(ts, '3 seconds') AS w, key, count(*) "
+        "AS c FROM STREAM events WATERMARK ts DELAY OF INTERVAL 5 SECONDS GROUP BY 1, 2)) "
+        "GROUP BY window(w, '1 minute'), word",
+        "append",
+    ),
+    "one row of all": (
+        "SELECT count(*) AS c, sum(n) AS s, max(key) AS m FROM (SELECT DISTINCT key, n FROM "
+        "STREAM events)",
+        "complete",
+    ),
+    "operators beside files": (
+        "SELECT day, count(*) AS c, sum(n) AS s FROM (SELECT DISTINCT day, n FROM STREAM events "
+        "UNION ALL SELECT day, n FROM STREAM others WHERE n > 3) GROUP BY day",
+        "update",
+    ),
+    "both sides of a join": (
+        "SELECT e.key, e.ts, o.id FROM (SELECT DISTINCT key, ts FROM STREAM events WATERMARK ts "
+        "DELAY OF INTERVAL 5 SECONDS) e JOIN (SELECT DISTINCT key, ts, id FROM STREAM others "
+        "WATERMARK ts DELAY OF INTERVAL 5 SECONDS) o ON e.key = o.key AND o.ts BETWEEN e.ts AND "
+        "e.ts + INTERVAL 2 SECONDS",
+        "append",
+    ),
+}
+"""Queries of several stateful operators, and their mode."""
+ANY_CHAIN = {"spark.sql.streaming.statefulOperator.checkCorrectness.enabled": "false"}
+
+
+@pytest.mark.parametrize("tasks", [1, 3])
+@pytest.mark.parametrize("name", CHAINS)
+def test_tasks_give_their_rows_to_those_of_the_next_operator(
+    spark: SparkSession,
+    tmp_path: Path,
+    steps: list[list[Path]],
+    name: str,
+    tasks: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sql, mode = CHAINS[name]
+    run = Batch.run_kernel
+    given: list[int] = []
+
+    def counted(self: Batch, node: Kernel, *args: Any) -> DataFrame:
+        given[-1] += sum(isinstance(rows, DealOut) for rows in node.inputs)
+        return run(self, node, *args)
+
+    monkeypatch.setattr(Batch, "run_kernel", counted)
+    found = []
+    for own in (True, False):
+        given.append(0)
+        if not own:
+            monkeypatch.setattr(read_files, "_dealt_out", lambda kernel, rows: None)
+        job = Job(spark, tmp_path / str(own), sql, mode, tasks=tasks)
+        found.append([batch for files in steps for batch in job.step(files, ANY_CHAIN)])
+    assert found[0] == found[1]
+    assert any(rows for rows, *_ in found[0])
+    assert given[0] > 0
+    assert given[1] == 0
+
+
 def dealt(scan: Scan, tasks: int, early: EarlyGroups | None) -> list[tuple[list[PlacedRows], Any]]:
     """What reaches each task where the parts of files are read out of order."""
-    dealing = Dealing.of((scan,), tasks, early)
+    dealing = Dealing.of({0: scan}, tasks, early)
     units = pa.record_batch({"id": list(range(len(dealing.units)))[::-1]})
     found = pa.Table.from_batches(list(dealing.packed([units])))
     return [
@@ -334,7 +412,14 @@ def test_rows_that_are_dealt_out_are_those_that_each_task_reads(
     values = Evaluator(Program(tuple(steps_of), (), (0, 1)))
     schema = pa.schema([("key", pa.string()), ("id", pa.int64())])
     files = [ScanFile(str(path), pq.read_metadata(path).num_rows) for path in steps[0]]
-    scan = Scan(tuple(files), ParquetReader(schema), values, 1, (0, 1), counted=True)
+    scan = Scan(
+        files=tuple(files),
+        reader=ParquetReader(schema),
+        values=values,
+        hashed=1,
+        places=(0, 1),
+        counted=True,
+    )
     read = SeenTimes()
     for task, (rows, (seen,)) in enumerate(dealt(scan, tasks, None)):
         own, _ = scan_rows(scan, tasks, task)
@@ -452,8 +537,13 @@ def test_with_many_tasks_rows_are_dealt_out(
 def test_what_needs_spark_goes_through_it(
     spark: SparkSession, tmp_path: Path, steps: list[list[Path]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fail = "run_kernel_over_files"
-    monkeypatch.setattr(Batch, fail, lambda *args, **kwargs: pytest.fail("tasks read the files"))
+    run = Batch.run_kernel
+
+    def checked(self: Batch, node: Kernel, *args: Any) -> DataFrame:
+        assert not rows_of_tasks(node), "tasks read the files"
+        return run(self, node, *args)
+
+    monkeypatch.setattr(Batch, "run_kernel", checked)
     sql = "SELECT soundex(key) AS k, count(*) AS c FROM STREAM events GROUP BY 1"
     assert list(Job(spark, tmp_path / "a", sql, "update").step(steps[0], {}))
     plain = "SELECT key, count(*) AS c FROM STREAM events GROUP BY 1"
@@ -465,13 +555,14 @@ def test_spark_computes_what_our_own_code_does_not_know(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scanned: list[int] = []
-    run = Batch.run_kernel_over_files
+    run = Batch.run_kernel
 
-    def noted(self: Batch, *args: Any, **kwargs: Any) -> DataFrame:
-        scanned.append(self.context.batch_id)
-        return run(self, *args, **kwargs)
+    def noted(self: Batch, node: Kernel, *args: Any) -> DataFrame:
+        if rows_of_tasks(node):
+            scanned.append(self.context.batch_id)
+        return run(self, node, *args)
 
-    monkeypatch.setattr(Batch, "run_kernel_over_files", noted)
+    monkeypatch.setattr(Batch, "run_kernel", noted)
     files = []
     # Java reads the digits of all scripts.
     for number, texts in enumerate((["1.5", "2"], ["3", "٤"], ["5"])):

@@ -19,6 +19,7 @@ from stateplan.runtime.engines.batch import Batch
 from stateplan.runtime.kernels.errors import WRONG_HEADER
 from stateplan.runtime.kernels.readers import line_files
 from stateplan.runtime.kernels.readers.line_files import FilePart, blocks, lines_before, parts_of
+from stateplan.runtime.plan.reading_nodes import are_dealt, rows_of_tasks
 from stateplan.runtime.sinks import ForeachBatchSink
 from stateplan.runtime.sources.parquet import ENABLED
 
@@ -121,13 +122,14 @@ def results(
 def over_files(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """For each kernel whose tasks read files, whether others deal the rows out."""
     found: list[bool] = []
-    original = Batch.run_kernel_over_files
+    original = Batch.run_kernel
 
-    def noted(self: Batch, node: Any) -> Any:
-        found.append(node.inputs[0].dealt)
-        return original(self, node)
+    def noted(self: Batch, node: Any, *args: Any) -> Any:
+        if rows := rows_of_tasks(node):
+            found.append(are_dealt(rows))
+        return original(self, node, *args)
 
-    monkeypatch.setattr(Batch, "run_kernel_over_files", noted)
+    monkeypatch.setattr(Batch, "run_kernel", noted)
     return found
 
 

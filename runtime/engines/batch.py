@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,15 @@ from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name
 from ..checkpoint import batches_to_retain
 from ..failures import state_failure
+from ..kernels.scans.dealt_rows import Forwarding, sent_to
+from ..kernels.scans.early_groups import EarlyGroups
 from ..kernels.task import TaskSpec
 from ..plan import BatchFacts, RuntimePlan, runtime_plan
 from ..plan.facts import Reader
 from ..plan.nodes import Kernel, PassingLimit, travelling
 from ..plan.observing_nodes import CountRows
 from ..plan.passes.count_rows import counted_by_watermarks
-from ..plan.reading_nodes import ReadFiles
+from ..plan.reading_nodes import DealOut, ReadFiles, TaskRows, are_dealt, rows_of_tasks
 from ..plan.specs import LimitSpec
 from ..state import StateError, save_version
 from ..state.manifests import delete_files, delete_orphans
@@ -35,7 +37,7 @@ from .probes import PATIENCE
 from .render import render, render_output
 from .running import KernelOperator, PassedLimit, RunningOperator
 from .sampled import sampled_operators
-from .scanning import scan_of
+from .scanning import on_the_way, scan_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -134,19 +136,44 @@ class Batch:
         """Take in the number of a source's rows; a plan may read it several times."""
         self._counts.append((source, reading))
 
-    def run_kernel(self, node: Kernel, frame: DataFrame) -> DataFrame:
-        """Run a kernel over rows that lie where their stores do."""
-        if node.operator is None:
-            return self.engine.run_once(frame, node, self._kernel_spec(node))
-        return self._run(frame, node, self._kernel_spec(node))
+    def run_kernel(self, node: Kernel, forwarding: Forwarding | None = None) -> DataFrame:
+        """Run a kernel over its inputs.
 
-    def run_kernel_over_files(self, node: Kernel) -> DataFrame:
-        """Run a kernel over rows that its tasks read themselves."""
-        files = [rows for rows in node.inputs if isinstance(rows, ReadFiles)]
-        scans = tuple(scan_of(one, self.context) for one in files)
-        dealt = any(one.dealt for one in files)
-        spec = replace(self._kernel_spec(node), scans=scans, dealt=dealt)
-        return self._run(self.engine.over_files(spec), node, spec, files)
+        Args:
+            node: the kernel.
+            forwarding: what deals its rows out to the tasks of another one; None: they are emitted.
+        """
+        spec, inputs = self._kernel_spec(node), rows_of_tasks(node)
+        if not inputs:
+            (rows,) = node.inputs
+            frame = render(rows, self)
+            if node.operator is None:
+                return self.engine.run_once(frame, node, spec)
+            return self._run(frame, node, replace(spec, forwarding=forwarding))
+        scans = {
+            number: scan_of(one, self.context)
+            for number, one in enumerate(inputs)
+            if isinstance(one, ReadFiles)
+        }
+        origins = any(scan.origins for scan in scans.values())
+        spec = replace(spec, origins=origins, forwarding=forwarding)
+        if are_dealt(inputs):
+            spec = replace(spec, dealt=len(inputs))
+            frame = self.engine.dealt(spec, scans, list(self._dealt_out(inputs, spec)))
+        else:
+            spec = replace(spec, scans=tuple(scans.values()))
+            frame = self.engine.over_files(spec)
+        return self._run(frame, node, spec, inputs)
+
+    def _dealt_out(self, inputs: Sequence[TaskRows], spec: TaskSpec) -> Iterator[DataFrame]:
+        """What other kernels deal out to the tasks of one."""
+        early = EarlyGroups.of(spec.kernel, spec.windows)
+        for number, one in enumerate(inputs):
+            if isinstance(one, DealOut):
+                rows = on_the_way(one, self.context)
+                yield self.run_kernel(
+                    one.child, Forwarding(sent_to(spec.tasks), early, number, rows)
+                )
 
     def _kernel_spec(self, node: Kernel) -> TaskSpec:
         return replace(
@@ -163,18 +190,18 @@ class Batch:
         frame: DataFrame,
         node: Kernel,
         spec: TaskSpec,
-        files: Sequence[ReadFiles] = (),
+        inputs: Sequence[TaskRows] = (),
     ) -> DataFrame:
         # Rows without columns would get lost on their way.
-        one_action = self.context.one_action and len(spec.names) > 0
+        one_action = self.context.one_action and len(spec.sent) > 0
         made, reports = self.engine.run_kernel(frame, node, spec, one_action=one_action)
         assert node.operator is not None
         operator = KernelOperator(
             node=node.operator,
             spec=spec,
             sent=reports,
-            watermarks=tuple(one.node_id for one in files),
-            counted=tuple(one.name if one.counted else None for one in files),
+            watermarks=tuple(_watermark(one) for one in inputs),
+            counted=tuple(_counted_source(one) for one in inputs),
         )
         self._operators.append(operator)
         return made
@@ -284,6 +311,16 @@ class Batch:
         """See `PreparedBatch.abort`."""
         self.engine.release()
         self._state.delete_attempt()
+
+
+def _watermark(rows: TaskRows) -> str | None:
+    """The `node_id` of the EventTimeWatermark that observes rows as tasks read them."""
+    return rows.node_id if isinstance(rows, ReadFiles) else None
+
+
+def _counted_source(rows: TaskRows) -> str | None:
+    """The source whose rows are counted as tasks read them."""
+    return rows.name if isinstance(rows, ReadFiles) and rows.counted else None
 
 
 def _read(readings: Mapping[str, Reading], deadline: float) -> dict[str, Mapping[str, Any]]:

@@ -14,6 +14,7 @@ from ...planner.model.settings.conf import Conf
 from ...planner.model.text.spark_sql import quote
 from ..frames import rows_frame
 from ..kernels.expressions.evaluator import Evaluator
+from ..kernels.scans.scan import Scan
 from ..kernels.task import TaskSpec
 from ..plan.facts import EngineFacts, Reader
 from .python_calls import PythonCalls
@@ -100,8 +101,20 @@ class Engine(ABC):
         )
 
     def over_files(self, spec: TaskSpec) -> DataFrame:
-        """What the tasks of a kernel take whose rows come from files that tasks read."""
+        """What the tasks of a kernel take that read files themselves."""
         return self.spark.range(0, spec.tasks, 1, spec.tasks)
+
+    def dealt(
+        self, spec: TaskSpec, scans: Mapping[int, Scan], frames: Sequence[DataFrame]
+    ) -> DataFrame:
+        """What the tasks of a kernel take to which others deal out rows.
+
+        Args:
+            spec: what the kernel's tasks get.
+            scans: what is read, by its number.
+            frames: packed rows of other kernels.
+        """
+        raise InternalError(f"{self.facts.name} has all tasks in one process")
 
     def read_source(self, source: Source, start: Offset | None, end: Offset) -> DataFrame:
         """The rows of a source between two offsets.

@@ -37,7 +37,6 @@ from ..plan.observing_nodes import (
     ObserveEventTime,
     ObserveMetrics,
 )
-from ..plan.reading_nodes import reads_files
 from .engine import Reading
 from .evaluating import evaluator
 from .kernels import observed_rows
@@ -191,11 +190,15 @@ def _(node: Aggregate, batch: Batch) -> DataFrame:
 
 
 def _lies_anyhow(node: RuntimeNode, batch: Batch) -> bool:
-    """Whether rows come from files without an exchange: no engine knows of an order of theirs.
+    """Whether no engine knows of an order in which rows lie.
 
-    A join with rows that are broadcast leaves the others where they are.
+    It does not of what comes from files without an exchange, nor of what Python functions give,
+    unless that is one partition. A join with rows that are broadcast leaves the others where they
+    are.
     """
     match node:
+        case Kernel():
+            return not node.single
         case Select() | Expand() | ObserveEventTime() | CountRows():
             return _lies_anyhow(node.child, batch)
         case Union():
@@ -264,10 +267,7 @@ def _(node: CountRows, batch: Batch) -> DataFrame:
 
 @render.register(Kernel)
 def _(node: Kernel, batch: Batch) -> DataFrame:
-    if reads_files(node):
-        return batch.run_kernel_over_files(node)
-    (rows,) = node.inputs
-    return batch.run_kernel(node, render(rows, batch))
+    return batch.run_kernel(node)
 
 
 @render.register(PassingLimit)

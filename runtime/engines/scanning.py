@@ -1,4 +1,4 @@
-"""What tasks read from files themselves, from what the runtime plan says of it."""
+"""What tasks make of rows themselves, from what the runtime plan says of it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from ..kernels.readers.own_reader import OwnReader
 from ..kernels.scans.parquet_files import ParquetReader
 from ..kernels.scans.row_copies import Order, RowCopies
 from ..kernels.scans.row_lists import RowLists
-from ..kernels.scans.scan import RowReader, Scan, ScanStep
+from ..kernels.scans.scan import RowReader, RowsOnTheWay, Scan, ScanStep
 from ..kernels.scans.table_look_up import KeyedTable, TableLookUp
 from ..plan.nodes import Columns
-from ..plan.reading_nodes import Copies, Explode, ReadFiles, ReadStep
+from ..plan.reading_nodes import Copies, DealOut, Explode, ReadFiles, ReadStep, TaskRows
 from ..sources.parquet import with_origins
 from .context import BatchContext
 from .evaluating import evaluator, pushed_filters
@@ -32,29 +32,46 @@ def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
     paths = found.files
     if files.origins:
         paths = with_origins(paths, found.sizes, context.cores)
-    below, conditions = files.used, files.before
+    made = _made(files, files.used, files.before, context)
+    return Scan(
+        files=paths,
+        reader=_reader(files, context),
+        values=made.values,
+        hashed=made.hashed,
+        places=made.places,
+        steps=made.steps,
+        time=time,
+        origins=files.origins,
+        counted=files.counted,
+    )
+
+
+def on_the_way(rows: DealOut, context: BatchContext) -> RowsOnTheWay:
+    """What becomes of the rows that a kernel deals out."""
+    return _made(rows, rows.child.output, (), context)
+
+
+def _made(
+    rows: TaskRows, below: Columns, conditions: Sequence[Expression], context: BatchContext
+) -> RowsOnTheWay:
+    """What becomes of rows of some columns, of which those count that fulfil conditions."""
     steps = []
-    for step in files.steps:
+    for step in rows.steps:
         steps.append(_step(step, below, conditions, context))
         below, conditions = step.output, ()
-    hashed = [without_alias(e) for e in files.hashed]
+    hashed = [without_alias(e) for e in rows.hashed]
     others: list[Expression] = []
     places: list[int] = []
-    for column in files.columns:
+    for column in rows.columns:
         if without_alias(column) in hashed:
             places.append(hashed.index(without_alias(column)))
         else:
             places.append(len(hashed) + len(others))
             others.append(column)
-    return Scan(
-        files=paths,
-        reader=_reader(files, context),
-        values=evaluator((*files.hashed, *others), below, (*conditions, *files.conditions)),
-        hashed=len(files.hashed),
+    return RowsOnTheWay(
+        values=evaluator((*rows.hashed, *others), below, (*conditions, *rows.conditions)),
+        hashed=len(rows.hashed),
         places=tuple(places),
-        time=time,
-        origins=files.origins,
-        counted=files.counted,
         steps=tuple(steps),
     )
 

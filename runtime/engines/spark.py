@@ -12,6 +12,7 @@ from ..kernels.readers.formats import FILE_READERS
 from ..kernels.reports import META
 from ..kernels.scans.dealt_rows import SCHEMA, TO, Dealing
 from ..kernels.scans.early_groups import EarlyGroups
+from ..kernels.scans.scan import Scan
 from ..kernels.task import TaskSpec, run_task
 from ..plan.facts import SPARK, Reader
 from .engine import Engine, EventTimes, Reading, Reports
@@ -89,28 +90,41 @@ class SparkEngine(Engine):
         exact = FILE_READERS[reader.format].unsupported(reader.schema, reader.options) is None
         return exact and reads_as_usual(reader.format, self.setting)
 
-    def over_files(self, spec: TaskSpec) -> DataFrame:
+    def dealt(
+        self, spec: TaskSpec, scans: Mapping[int, Scan], frames: Sequence[DataFrame]
+    ) -> DataFrame:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        if not spec.dealt:
-            return super().over_files(spec)
-        dealing = Dealing.of(spec.scans, spec.tasks, EarlyGroups.of(spec.kernel, spec.windows))
-        units = len(dealing.units)
-        numbers = self.spark.range(0, units, 1, units)
-        packed = numbers.mapInArrow(_reading_function(dealing), from_arrow_schema(SCHEMA))
+        if spec.tasks == 1 and not scans:
+            return self.union(frames).coalesce(1)
+        # A union numbers the tasks of all its inputs, and a kernel goes by the number of its own.
+        packed = [*frames[:1], *(self.exchange(f, "any", (), spec.tasks) for f in frames[1:])]
+        if scans:
+            early = EarlyGroups.of(spec.kernel, spec.windows)
+            dealing = Dealing.of(scans, spec.tasks, early)
+            units = len(dealing.units)
+            numbers = self.spark.range(0, units, 1, units)
+            read = numbers.mapInArrow(_reading_function(dealing), from_arrow_schema(SCHEMA))
+            packed.append(read)
+        rows = self.union(packed)
         if spec.tasks == 1:
-            return packed.repartition(1)  # tasks read, as many as there are parts
-        return self.exchange(packed, "keys", [TO], spec.tasks)
+            return rows.repartition(1)  # other tasks may be more
+        return self.exchange(rows, "keys", [TO], spec.tasks)
 
     def run_kernel(
         self, frame: DataFrame, node: Kernel, spec: TaskSpec, *, one_action: bool
     ) -> tuple[DataFrame, Reports]:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
         reports = task_reports(self.spark, spec.tasks, one_action=one_action)
         schema = spark_schema_of(node.output)
+        if spec.forwarding is not None:
+            schema = from_arrow_schema(SCHEMA)
         if reports.send is None:
             schema = schema.add(META, "string")
         made = frame.mapInArrow(_task_function(spec, reports.send), schema)
-        return reports.over(made), reports
+        rows = reports.over(made)
+        return (rows if spec.forwarding is None else rows.select(SCHEMA.names)), reports
 
     def drop_rows(self, frame: DataFrame) -> DataFrame:
         return frame.where("spark_partition_id() < 0")  # no optimizer sees through it
@@ -137,10 +151,14 @@ def _unclustered(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
     Where it knows that rows are clustered by the keys of a grouping already (a range, an earlier
     aggregate), or are in one partition, it leaves out the exchange, and groups lie elsewhere than
     their stores: so a key is hidden behind an expression, and a single partition behind a union
-    with no rows.
+    with no rows: a range of none, since Spark drops a local relation without rows, and runs tasks
+    for an RDD.
     """
+    from pyspark.sql.functions import lit
+
     hidden = {key: f"if(spark_partition_id() >= 0, {key}, NULL) AS {key}" for key in keys}
-    none = frame.sparkSession.createDataFrame([], frame.schema)
+    nulls = (lit(None).cast(field.dataType).alias(field.name) for field in frame.schema)
+    none = frame.sparkSession.range(0, 0, 1, 2).select(*nulls)
     return frame.union(none).selectExpr(*(hidden.get(name, name) for name in frame.columns))
 
 

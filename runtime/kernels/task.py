@@ -20,7 +20,7 @@ from ..state.rows import Int32, Int64, columns_of, concat
 from ..state.version import task_of
 from .kernel import Decision, Input, Kernel
 from .reports import META, TaskReport
-from .scans.dealt_rows import received
+from .scans.dealt_rows import SCHEMA, Forwarding, received
 from .scans.early_groups import EarlyGroups
 from .scans.placed_rows import PlacedRows, as_groups
 from .scans.scan import Scan, SeenTimes, scan_rows
@@ -43,7 +43,9 @@ class TaskSpec:
         windows, emitted: the columns of the kernel's input and output that travel in parts.
         names: of the columns that travel from the kernel.
         scans: the files that the task reads; none: its rows are handed to it.
-        dealt: whether other tasks read them, and deal the rows out.
+        dealt: how many scans and other kernels' rows other tasks deal out to it, packed.
+        origins: whether the kernel asks where rows that were read or dealt out come from.
+        forwarding: deals the kernel's rows out to the tasks of another; None: they are emitted.
     """
 
     name: str
@@ -56,7 +58,9 @@ class TaskSpec:
     emitted: Windows = field(default_factory=dict)
     names: tuple[str, ...] = ()
     scans: tuple[Scan, ...] = ()
-    dealt: bool = False
+    dealt: int = 0
+    origins: bool = False
+    forwarding: Forwarding | None = None
 
     @property
     def travelling(self) -> Any:
@@ -64,6 +68,11 @@ class TaskSpec:
         none = [pa.array([], field.type) for field in self.kernel.output]
         types = [column.type for column in parted(none, self.emitted)]
         return pa.schema(list(zip(self.names, types, strict=True)))
+
+    @property
+    def sent(self) -> Any:
+        """The Arrow schema of what the tasks give."""
+        return self.travelling if self.forwarding is None else SCHEMA
 
 
 def run_task(
@@ -78,11 +87,12 @@ def run_task(
         spec: what to run.
         task: the number of the partition.
         batches: record batches with a row's place, its hash, and the columns that travel to the
-            kernel; for scans there is one row, the number of the task, or there are packed rows.
+            kernel; or packed rows; for scans there is one row, the number of the task.
         send: takes the task's report once all rows have gone; None: it is their last row.
 
     Yields:
-        record batches of the kernel's output; with the column META unless `send` is there.
+        record batches of the kernel's output, or packed rows for another one; with the column META
+        unless `send` is there.
 
     Raises:
         StateError: the state cannot be read or written.
@@ -90,11 +100,11 @@ def run_task(
         SourceError: a file that the task reads cannot be read.
     """
     seen: tuple[SeenTimes, ...] = ()
-    if not spec.scans:
-        rows = _read(spec, batches)
-    elif spec.dealt:
-        placed, seen = received(batches, len(spec.scans))
+    if spec.dealt:
+        placed, seen = received(batches, spec.dealt)
         spec, rows = arrived_input(spec, EarlyGroups.of(spec.kernel, spec.windows), placed)
+    elif not spec.scans:
+        rows = _read(spec, batches)
     else:
         (task,) = (int(number) for batch in batches for number in batch.column(0).to_numpy())
         early = EarlyGroups.of(spec.kernel, spec.windows)
@@ -104,7 +114,12 @@ def run_task(
     # The state is written while Spark takes the rows in; nothing counts until the report.
     with ThreadPoolExecutor(1) as writer:
         started = start_task(spec, task, rows, writer)
-        yield from emitted_batches(spec, started.output, reports=send is None)
+        given = emitted_batches(spec, started.output)
+        if spec.forwarding is not None:
+            given = spec.forwarding.packed(given, task)
+        if send is None:
+            given = (_with_meta(batch, pa.nulls(batch.num_rows, pa.string())) for batch in given)
+        yield from given
         report = replace(started.report.result(), seen=seen)
         if send is None:
             yield _report_row(spec, report)
@@ -207,7 +222,7 @@ def arrived_input(
         np.concatenate([np.empty(0, np.int64), *(rows.hashes for rows in placed)]),
         np.concatenate([np.empty(0, np.int32), *(rows.places for rows in placed)]),
         kernel_rows(spec, [rows.columns for rows in placed]),
-        origins if any(scan.origins for scan in spec.scans) else None,
+        origins if spec.origins else None,
     )
 
 
@@ -249,25 +264,22 @@ def _check_places(spec: TaskSpec, task: int, rows: Input) -> None:
         )
 
 
-def emitted_batches(
-    spec: TaskSpec, output: Sequence[Any], *, reports: bool = False
-) -> Iterator[Any]:
-    """A kernel's rows as they travel; with the column META, all null, if `reports`."""
+def emitted_batches(spec: TaskSpec, output: Sequence[Any]) -> Iterator[Any]:
+    """A kernel's rows as they travel."""
     slices = (b.slice(start, SLICE) for b in output for start in range(0, b.num_rows, SLICE))
     for part in slices:
         columns = list(parted(part.columns, spec.emitted))
-        if reports:
-            yield _with_meta(spec, columns, pa.nulls(part.num_rows, pa.string()))
-        else:
-            yield columns_of(columns, spec.travelling, part.num_rows)
+        yield columns_of(columns, spec.travelling, part.num_rows)
 
 
 def _report_row(spec: TaskSpec, report: TaskReport) -> Any:
     """The last row: the task's report."""
-    last = [pa.nulls(1, field.type) for field in spec.kernel.output]
+    schema = spec.sent
+    last = columns_of([pa.nulls(1, field.type) for field in schema], schema, 1)
     text = pa.array([f"{report.writes.task}:{report.to_json()}"], pa.string())
-    return _with_meta(spec, list(parted(last, spec.emitted)), text)
+    return _with_meta(last, text)
 
 
-def _with_meta(spec: TaskSpec, columns: list[Any], meta: Any) -> Any:
-    return pa.RecordBatch.from_arrays([*columns, meta], names=[*spec.names, META])
+def _with_meta(batch: Any, meta: Any) -> Any:
+    names = [*batch.schema.names, META]
+    return pa.RecordBatch.from_arrays([*batch.columns, meta], names=names)

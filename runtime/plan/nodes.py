@@ -5,6 +5,7 @@ Columns are known by their ids: names are for reading, and mean nothing.
 
     ReadSource, ReadTable              where rows come from
     ReadFiles                          the same, where tasks read it themselves (reading_nodes.py)
+    DealOut                            a kernel's rows, on their way to another (reading_nodes.py)
     Select                             conditions, then named expressions
     Exchange                           rows to the tasks of their keys, or to one task
     Union                              rows of several inputs as one stream

@@ -28,7 +28,7 @@ from .nodes import (
     Union,
 )
 from .observing_nodes import CountRows, ObserveBuffers, Observed, ObserveEventTime, ObserveMetrics
-from .reading_nodes import Copies, Explode, ReadFiles, ReadStep
+from .reading_nodes import Copies, DealOut, Explode, ReadFiles, ReadStep
 from .specs import (
     AggregateSpec,
     DeduplicateSpec,
@@ -139,6 +139,12 @@ def _(node: ReadFiles) -> str:
     shown = f"{node.name} {_list(node.columns)}{_where(conditions)}{given}{counted}"
     dealt = " and dealt" if node.dealt else ""
     return f"{shown}{observed}{steps}, placed{dealt} by {_list(node.hashed)}"
+
+
+@arguments.register
+def _(node: DealOut) -> str:
+    steps = "".join(map(_step, node.steps))
+    return f"{_list(node.columns)}{_where(node.conditions)}{steps}, by {_list(node.hashed)}"
 
 
 def _step(step: ReadStep) -> str:

@@ -1,9 +1,9 @@
-"""The node of what tasks read from files themselves, and what becomes of it on the way."""
+"""The nodes of rows that tasks compute themselves: of files, or of what a kernel gives."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ...planner.model.expressions.core import (
     AttributeReference,
@@ -151,7 +151,62 @@ ReadStep = LookUp | Copies | Explode
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReadFiles(RuntimeNode):
+class TaskRows(RuntimeNode):
+    """Rows that tasks compute themselves for a kernel, and place.
+
+    Attributes:
+        steps: what becomes of the rows on the way, the one nearest their origin first.
+        conditions: what rows must fulfil; over the last step's output, or what comes in.
+        columns: what is computed, over the same.
+        hashed: what the place and the hash of a row are made of.
+    """
+
+    expression_fields: ClassVar[tuple[str, ...]] = ("conditions", "columns", "hashed")
+
+    steps: tuple[ReadStep, ...] = ()
+    conditions: tuple[Expression, ...] = ()
+    columns: tuple[Expression, ...]
+    hashed: tuple[Expression, ...]
+
+    @cached_property
+    def output(self) -> Columns:
+        return tuple(map(to_attribute, self.columns))
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What tasks compute: of the rows for each step, and in the end; of tables."""
+        raise NotImplementedError
+
+    def _stages_over(self, below: Columns, conditions: tuple[Expression, ...]) -> tuple[Stage, ...]:
+        """Those of rows with some columns, which fulfil conditions."""
+        found: list[Stage] = []
+        for step in self.steps:
+            found.append((step.computed, below, (*conditions, *step.conditions)))
+            below, conditions = step.output, ()
+        found.append(((*self.columns, *self.hashed), below, (*conditions, *self.conditions)))
+        tables = (step for step in self.steps if isinstance(step, LookUp))
+        return *found, *(((*t.found, *t.table_keys), t.attributes, t.given) for t in tables)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DealOut(TaskRows):
+    """Rows of a kernel, which its tasks deal out to those of the kernel above.
+
+    Attributes:
+        child: the kernel.
+    """
+
+    child_fields = ("child",)
+
+    child: Kernel
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        return self._stages_over(self.child.output, ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadFiles(TaskRows):
     """Files of a source, which the tasks of the kernel above read by themselves.
 
     Each task reads all files and keeps the rows whose place is its own. Where all tasks are in one
@@ -159,17 +214,13 @@ class ReadFiles(RuntimeNode):
 
     Attributes:
         name: the source.
+        attributes: its columns.
         read: the columns that a reader is asked for; None: of Parquet files those that are used.
         given: conditions that the reader is given, over these.
         counted: whether the rows that the reader gives are counted.
         before: what rows must fulfil to be observed.
         event_time: the column that is observed, of all those rows; None: none is.
         node_id: of the EventTimeWatermark that observes it.
-        steps: what becomes of the rows on the way, the one nearest the source first.
-        conditions: what rows must fulfil, besides, to be read; over the last step's output, or,
-            like `before`, over the source's columns `attributes`.
-        columns: what is read, over the same.
-        hashed: what the place and the hash of a row are made of.
         origins: whether rows say which partition Spark would read them in.
         dealt: whether other tasks read the files, each some parts, and deal the rows out.
     """
@@ -184,31 +235,16 @@ class ReadFiles(RuntimeNode):
     before: tuple[Expression, ...] = ()
     event_time: AttributeReference | None = None
     node_id: str | None = None
-    steps: tuple[ReadStep, ...] = ()
-    conditions: tuple[Expression, ...] = ()
-    columns: tuple[Expression, ...]
-    hashed: tuple[Expression, ...]
     origins: bool = False
     dealt: bool = False
 
     @cached_property
-    def output(self) -> Columns:
-        return tuple(map(to_attribute, self.columns))
-
-    @cached_property
     def stages(self) -> tuple[Stage, ...]:
-        """What tasks compute: of the rows for each step, and of all that is read; of what is
-        observed, and of tables."""
-        found: list[Stage] = []
-        below, conditions = self.attributes, self.before
-        for step in self.steps:
-            found.append((step.computed, below, (*conditions, *step.conditions)))
-            below, conditions = step.output, ()
-        found.append(((*self.columns, *self.hashed), below, (*conditions, *self.conditions)))
-        if self.event_time is not None:
-            found.append(((self.event_time,), self.attributes, self.before))
-        tables = (step for step in self.steps if isinstance(step, LookUp))
-        return *found, *(((*t.found, *t.table_keys), t.attributes, t.given) for t in tables)
+        """See `TaskRows`; and of what is observed."""
+        found = self._stages_over(self.attributes, self.before)
+        if self.event_time is None:
+            return found
+        return *found, ((self.event_time,), self.attributes, self.before)
 
     @cached_property
     def used(self) -> Columns:
@@ -220,6 +256,13 @@ class ReadFiles(RuntimeNode):
         return used_by((*values, *conditions, *observed), self.attributes)
 
 
-def reads_files(kernel: Kernel) -> bool:
-    """Whether a kernel's tasks read files themselves."""
-    return any(isinstance(rows, ReadFiles) for rows in kernel.inputs)
+def rows_of_tasks(kernel: Kernel) -> tuple[TaskRows, ...]:
+    """What a kernel takes of rows that tasks compute and place themselves: all or nothing."""
+    return tuple(rows for rows in kernel.inputs if isinstance(rows, TaskRows))
+
+
+def are_dealt(rows: Sequence[TaskRows]) -> bool:
+    """Whether other tasks than the kernel's compute them, and deal them out."""
+    return any(
+        isinstance(one, DealOut) or (isinstance(one, ReadFiles) and one.dealt) for one in rows
+    )

@@ -54,31 +54,23 @@ ScanStep = TableLookUp | RowCopies | RowLists
 """Makes other rows of those that are read."""
 
 
-@dataclass(frozen=True)
-class Scan:
-    """What each task of an operator reads.
+@dataclass(frozen=True, kw_only=True)
+class RowsOnTheWay:
+    """What becomes of rows on their way to the tasks of an operator.
 
     Attributes:
-        files: in the order of their rows.
-        reader: reads them.
         steps: what becomes of the rows on the way, one after the other.
         values: of the rows that fulfil all conditions by then, what is hashed, and behind it what
             travels to the kernel besides.
         hashed: how many of them are hashed.
         places: per column that travels, which of the values it is.
-        time: of the rows that an EventTimeWatermark observes, their event times; None: none does.
         origins: whether the kernel asks where rows come from.
-        counted: whether the rows that the reader gives are counted.
     """
 
-    files: tuple[ScanFile, ...]
-    reader: RowReader
     values: Evaluator
     hashed: int
     places: tuple[int, ...]
-    time: Evaluator | None = None
     origins: bool = False
-    counted: bool = False
     steps: tuple[ScanStep, ...] = ()
 
     @cached_property
@@ -90,12 +82,11 @@ class Scan:
         return Evaluator(self.values.program.only(self.hashed, conditions=False))
 
     def seen(self, batch: Any) -> SeenTimes:
-        """What is observed of rows of a file, and how many they are."""
-        seen = SeenTimes(rows=batch.num_rows if self.counted else 0)
-        return seen if self.time is None else seen.with_times(self.time.evaluate(batch)[0])
+        """What is observed of rows as they come."""
+        return SeenTimes()
 
     def made(self, batch: Any, early: EarlyGroups | None) -> Iterator[Any]:
-        """What the steps make of rows of a file, some at a time: batches, or `Groups` of rows.
+        """What the steps make of rows, some at a time: batches, or `Groups` of rows.
 
         Args:
             batch: the rows.
@@ -112,6 +103,28 @@ class Scan:
         last = self.steps[-1]
         grouping = GroupedCopies.of(last, self._keys, self._others, self.places, early)
         return last.over(batches) if grouping is None else grouping.over(batches)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scan(RowsOnTheWay):
+    """What each task of an operator reads.
+
+    Attributes:
+        files: in the order of their rows.
+        reader: reads them.
+        time: of the rows that an EventTimeWatermark observes, their event times; None: none does.
+        counted: whether the rows that the reader gives are counted.
+    """
+
+    files: tuple[ScanFile, ...]
+    reader: RowReader
+    time: Evaluator | None = None
+    counted: bool = False
+
+    def seen(self, batch: Any) -> SeenTimes:
+        """What is observed of rows of a file, and how many they are."""
+        seen = SeenTimes(rows=batch.num_rows if self.counted else 0)
+        return seen if self.time is None else seen.with_times(self.time.evaluate(batch)[0])
 
 
 @dataclass(frozen=True)
@@ -226,7 +239,7 @@ def _scanned(
     return PlacedRows(places, hashes_of(keys, count), columns, file.origin)
 
 
-def _travelling(scan: Scan, values: Computation, keys: list[Any]) -> list[Any]:
+def _travelling(scan: RowsOnTheWay, values: Computation, keys: list[Any]) -> list[Any]:
     """What travels to the kernel of the rows that are kept, which have these keys."""
     given = [*keys, *values.results(scan.hashed)]
     return [given[place] for place in scan.places]
@@ -276,13 +289,30 @@ def scan_part(scan: Scan, file: ScanFile, part: Any, early: EarlyGroups | None) 
         SourceError, KernelError: as `scan_rows`.
     """
     for batch in scan.reader.batches(file, part):
-        seen = scan.seen(batch)
-        for rows in scan.made(batch, early):
-            if isinstance(rows, Groups):
-                yield Chunk(rows.keys, rows.columns, rows.count, seen, file.origin, grouped=True)
-            else:
-                values = scan.values.begin(rows)
-                keys = values.results(0, scan.hashed, encoded=True)
-                columns = _travelling(scan, values, keys)
-                yield Chunk(keys, columns, values.count, seen, file.origin)
-            seen = SeenTimes()
+        yield from chunks_of(scan, batch, early, file.origin)
+
+
+def chunks_of(
+    scan: RowsOnTheWay, batch: Any, early: EarlyGroups | None, origin: int = 0
+) -> Iterator[Chunk]:
+    """What becomes of some rows.
+
+    Args:
+        scan: what is made of them.
+        batch: the rows.
+        early: what groups them on the way, where that leaves few.
+        origin: see `ScannedRows`.
+
+    Raises:
+        KernelError: a value cannot be computed.
+    """
+    seen = scan.seen(batch)
+    for rows in scan.made(batch, early):
+        if isinstance(rows, Groups):
+            yield Chunk(rows.keys, rows.columns, rows.count, seen, origin, grouped=True)
+        else:
+            values = scan.values.begin(rows)
+            keys = values.results(0, scan.hashed, encoded=True)
+            columns = _travelling(scan, values, keys)
+            yield Chunk(keys, columns, values.count, seen, origin)
+        seen = SeenTimes()

@@ -30,7 +30,7 @@ from ....planner.model.tree import replace
 from ..carried import Carried, plain
 from ..facts import GROUPS, RECEIVED, BatchFacts
 from ..nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling, used_by
-from ..reading_nodes import reads_files
+from ..reading_nodes import rows_of_tasks
 from ..specs import AggregateSpec
 
 MANY = 50_000  # rows of a batch
@@ -44,7 +44,7 @@ def group_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
     def grouped(node: RuntimeNode) -> RuntimeNode:
         match node:
-            case Kernel() if reads_files(node):
+            case Kernel() if rows_of_tasks(node):
                 return node  # its tasks group what they read
             case Kernel(hashed=keys) if any(contains_type(k.data_type, MapType) for k in keys):
                 return node  # Spark would sort maps once more, and loses null values of them then

@@ -19,7 +19,7 @@ from ....planner.model.schemas.types import INT, LONG
 from ....planner.model.tree import replace
 from ..facts import BatchFacts
 from ..nodes import Kernel, RuntimeNode, Select
-from ..reading_nodes import reads_files
+from ..reading_nodes import rows_of_tasks
 
 PLACE, HASH = "__place", "__hash"
 
@@ -32,7 +32,7 @@ def place_rows(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
 
 def _placed(node: RuntimeNode) -> RuntimeNode:
-    if not isinstance(node, Kernel) or node.placed or reads_files(node):
+    if not isinstance(node, Kernel) or node.placed or rows_of_tasks(node):
         return node
     inputs = tuple(_with_place(node, child) for child in node.inputs)
     return replace(node, inputs=inputs, placed=True)

@@ -1,4 +1,4 @@
-"""Lets the tasks of a kernel read files by themselves: rows never are rows of the engine's.
+"""Lets tasks compute by themselves what a kernel takes: rows never are rows of the engine's.
 
     Kernel                                   Kernel
     +- Select                                +- ReadFiles [columns] where conditions
@@ -16,7 +16,9 @@ all rows: then each part of a file is read once, and its rows, grouped where tha
 dealt out (kernels/scans/dealt_rows.py). A union below the kernel, such as the sides of a join,
 becomes one ReadFiles for each of its branches; joins with tables become look-ups (look_ups.py), an
 Expand (sliding windows, grouping sets) becomes copies, `explode` of a list a row for each element.
-Runs before rows are grouped. Idempotent.
+
+What stands between a kernel and another one below is computed in the same way, by the tasks of the
+lower one, which deal the rows out: a DealOut, but where all tasks are in one process. Runs before rows are grouped. Idempotent.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ from ..nodes import (
     Union,
 )
 from ..observing_nodes import CountRows, ObserveEventTime
-from ..reading_nodes import Copies, LookUp, ReadFiles, reads_files
+from ..reading_nodes import Copies, DealOut, LookUp, ReadFiles, TaskRows, rows_of_tasks
 from ..specs import AggregateSpec, LimitSpec, SessionSpec
 from .expand_once import with_select
 from .keep_order import goes_by_order
@@ -61,63 +63,77 @@ MOST_TASKS = 8
 
 def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
     """The plan whose kernels read the files that they can."""
-    if not facts.files:
-        return plan
 
     def reading(node: RuntimeNode) -> RuntimeNode:
-        if not isinstance(node, Kernel) or node.placed or reads_files(node):
+        if not isinstance(node, Kernel) or node.placed or rows_of_tasks(node):
             return node
         if isinstance(node.spec, LimitSpec):
             return node  # needs few of the rows
         branches = _branches(node)
         if branches is None or (len(branches) > 1 and node.origin is not None):
             return node
-        files = [_files(node, rows, facts) for rows in branches]
-        read = [one for one in files if one is not None]
-        if len(read) < len(files) or _is_engines(node, read, facts):
+        found = [_rows_of_tasks(node, rows, facts) for rows in branches]
+        known = [one for one in found if one is not None]
+        if len(known) < len(found) or _is_engines(node, known, facts):
             return node
-        # One task of several that there may be: the batch is a small one.
-        small = facts.tasks == 1 < facts.conf.shuffle_partitions
-        shared = facts.tasks > MOST_TASKS or any(one.read is not None for one in read)
-        dealt = (shared or node.single) and not small and not facts.engine.reads_together
-        return replace(node, inputs=tuple(replace(one, dealt=dealt) for one in read))
+        dealt = _are_dealt(node, known, facts)
+        return replace(node, inputs=tuple(_dealt(one) if dealt else one for one in known))
 
     return plan.transform_up(reading)
 
 
-def _is_engines(kernel: Kernel, read: Sequence[ReadFiles], facts: BatchFacts) -> bool:
+def _are_dealt(kernel: Kernel, rows: Sequence[TaskRows], facts: BatchFacts) -> bool:
+    """Whether other tasks compute rows and deal them out."""
+    if facts.engine.reads_together:
+        return False
+    if any(isinstance(one, DealOut) for one in rows):
+        return True
+    # One task of several that there may be: the batch is a small one.
+    if facts.tasks == 1 < facts.conf.shuffle_partitions:
+        return False
+    long = any(isinstance(one, ReadFiles) and one.read is not None for one in rows)
+    return kernel.single or facts.tasks > MOST_TASKS or long
+
+
+def _dealt(rows: TaskRows) -> TaskRows:
+    return replace(rows, dealt=True) if isinstance(rows, ReadFiles) else rows
+
+
+def _is_engines(kernel: Kernel, rows: Sequence[TaskRows], facts: BatchFacts) -> bool:
     """Whether an engine brings all rows of Parquet files down to one row sooner than our code."""
     if not (kernel.single and facts.engine.groups_first and isinstance(kernel.spec, AggregateSpec)):
         return False
     few = all(_is_atomic(one.forms) for one in kernel.spec.functions)
-    return few and all(one.read is None for one in read)
+    return few and all(isinstance(one, ReadFiles) and one.read is None for one in rows)
 
 
-def _files(kernel: Kernel, rows: Select, facts: BatchFacts) -> ReadFiles | None:
-    """The files that a select of a kernel's input is over; None: the engine is to read them."""
+def _rows_of_tasks(kernel: Kernel, rows: Select, facts: BatchFacts) -> TaskRows | None:
+    """What a select of a kernel's input makes of files or of another kernel's rows; None: an engine
+    is to do it."""
     read = _read(rows, in_order=_sees_order(kernel))
     if read is None:
         return None
+    count = len(rows.columns) - len(kernel.hashed)
+    read = replace(read, columns=read.columns[:count], hashed=read.columns[count:])
     # Several rows of a table may match one: their order is the engine's.
     if goes_by_order(kernel) and any(isinstance(step, LookUp) for step in read.steps):
         return None
-    reader = facts.readers.get(read.name)
-    if reader is None or reader.format == "parquet":
-        if read.counted:
-            return None
-        read = replace(read, read=None, given=())
-    count = len(rows.columns) - len(kernel.hashed)
-    found = replace(
-        read,
-        columns=read.columns[:count],
-        hashed=read.columns[count:],
-        origins=kernel.origin is not None,
-    )
-    return found if _readable(found, facts) and _computable(found) else None
+    if isinstance(read, DealOut):
+        ours = kernel.origin is None and not facts.engine.reads_together
+    else:
+        reader = facts.readers.get(read.name)
+        if reader is None or reader.format == "parquet":
+            if read.counted:
+                return None
+            read = replace(read, read=None, given=())
+        read = replace(read, origins=kernel.origin is not None)
+        ours = _known(read.name, read.used, facts)
+    return read if ours and _tables_readable(read, facts) and _computable(read) else None
 
 
-def _read(rows: Select, *, in_order: bool) -> ReadFiles | None:
-    """What a select reads from the files of a source, and what becomes of it on the way."""
+def _read(rows: Select, *, in_order: bool) -> ReadFiles | DealOut | None:
+    """What a select reads from the files of a source, or takes of a kernel, and what becomes of it
+    on the way."""
     taken_apart = looked_up(rows) or exploded(rows) or _copied(rows, in_order=in_order)
     if taken_apart is None:
         return _read_source(rows)
@@ -172,9 +188,12 @@ def _is_atomic(forms: AggregateForms) -> bool:
     return forms.start is None and all(isinstance(b.data_type, AtomicType) for b in forms.buffers)
 
 
-def _read_source(rows: Select) -> ReadFiles | None:
-    """A select over a source, or over the observation of its event times; None: it is none."""
+def _read_source(rows: Select) -> ReadFiles | DealOut | None:
+    """A select over a source, or over the observation of its event times, or over a kernel; None:
+    it is none."""
     below = rows.child
+    if isinstance(below, Kernel):
+        return _dealt_out(below, rows)
     if not isinstance(below, ObserveEventTime):
         return _over_source(rows)
     if not isinstance(below.event_time, AttributeReference):
@@ -191,6 +210,12 @@ def _read_source(rows: Select) -> ReadFiles | None:
         node_id=below.node_id,
         conditions=found.conditions[len(seen.conditions) :],
     )
+
+
+def _dealt_out(kernel: Kernel, rows: Select) -> DealOut | None:
+    if kernel.operator is None:
+        return None
+    return DealOut(child=kernel, conditions=rows.conditions, columns=rows.columns, hashed=())
 
 
 def _over_source(rows: Select) -> ReadFiles | None:
@@ -257,18 +282,16 @@ def _named(expression: Expression) -> Expression:
     return Alias(child=expression, name="key")
 
 
-def _readable(files: ReadFiles, facts: BatchFacts) -> bool:
-    """Whether the columns that are read mean the same to Spark and to Arrow."""
-    tables = (step for step in files.steps if isinstance(step, LookUp))
-    return _known(files.name, files.used, facts) and all(
-        _known(table.name, table.used, facts) for table in tables
-    )
+def _tables_readable(rows: TaskRows, facts: BatchFacts) -> bool:
+    tables = (step for step in rows.steps if isinstance(step, LookUp))
+    return all(_known(table.name, table.used, facts) for table in tables)
 
 
 def _known(name: str, columns: Columns, facts: BatchFacts) -> bool:
+    """Whether columns that are read mean the same to Spark and to Arrow."""
     types = facts.files.get(name)
     return types is not None and all(types.get(a.name) == a.data_type for a in columns)
 
 
-def _computable(files: ReadFiles) -> bool:
-    return all(compile_program(*stage) is not None for stage in files.stages)
+def _computable(rows: TaskRows) -> bool:
+    return all(compile_program(*stage) is not None for stage in rows.stages)
