@@ -18,7 +18,8 @@ becomes one ReadFiles for each of its branches; joins with tables become look-up
 Expand (sliding windows, grouping sets) becomes copies, `explode` of a list a row for each element.
 
 What stands between a kernel and another one below is computed in the same way, by the tasks of the
-lower one, which deal the rows out: a DealOut, but where all tasks are in one process. Runs before rows are grouped. Idempotent.
+lower one, which deal the rows out: a DealOut, but where all tasks are in one process. Runs before
+rows are grouped. Idempotent.
 """
 
 from __future__ import annotations
