@@ -308,6 +308,7 @@ class MicroBatchExecution:
             attempt=str(uuid.uuid4()),
             source_rows=known,
             files=files,
+            deals_out=self._scanned.deals_out,
             readers=self.readers,
             cores=self.tasks.most,
             state_attempt=position.state_attempt,

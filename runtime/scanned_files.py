@@ -1,4 +1,4 @@
-"""Which files of a batch the tasks of stateful operators may read themselves."""
+"""What the tasks of stateful operators may read and compute themselves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _OF_LINES = (WRONG_HEADER, "MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE")
 
 
 class ScannedFiles:
-    """The files of a query's sources and tables.
+    """The files of a query's sources and tables, and what one operator gives another.
+
+    Attributes:
+        deals_out: whether an operator's tasks may compute what another one takes.
 
     Args:
         engine: what runs the batches, configured.
@@ -33,6 +36,7 @@ class ScannedFiles:
         found = {name: table.parquet_files() for name, table in tables.items()}
         self._tables = {name: files for name, files in found.items() if files is not None}
         self._scanned: dict[str, bool] = {}
+        self.deals_out = self._is_enabled() and not engine.facts.reads_together
 
     def of(self, ranges: Iterable[SourceRange]) -> dict[str, FileBatch]:
         """The files between two offsets of each source, and those of all tables, by name."""
@@ -53,9 +57,9 @@ class ScannedFiles:
         return found
 
     def give_up(self, error: BaseException) -> bool:
-        """Leave files to the engine, where our code does not know what it makes of their values.
+        """Leave all to the engine, where our code does not know what it makes of values.
 
-        What is malformed it may say in its own words, too.
+        What is malformed in files it may say in its own words, too.
 
         Args:
             error: why a batch failed.
@@ -64,20 +68,24 @@ class ScannedFiles:
             Whether the batch may run now.
         """
         own = [n for n, scanned in self._scanned.items() if scanned and not self._readers[n].here]
-        condition = innermost(error)[0] if own else None
+        condition = innermost(error)[0] if own or self.deals_out else None
         if condition is None or not condition.startswith((NOT_EXACT, *_OF_LINES)):
             return False
-        if not condition.startswith(NOT_EXACT):
+        dealt_out = False
+        if condition.startswith(NOT_EXACT):
+            dealt_out, self.deals_out = self.deals_out, False
+        else:
             own = [name for name in own if self._readers[name].format != "parquet"]
         self._scanned |= dict.fromkeys(own, False)
-        return bool(own)
+        return bool(own) or dealt_out
 
     def _scans(self, name: str) -> bool:
         if name not in self._scanned:
             reader = self._readers.get(name)
             self._scanned[name] = (
-                reader is not None
-                and self._engine.setting(ENABLED, "true").upper() == "TRUE"
-                and self._engine.scans(reader)
+                reader is not None and self._is_enabled() and self._engine.scans(reader)
             )
         return self._scanned[name]
+
+    def _is_enabled(self) -> bool:
+        return self._engine.setting(ENABLED, "true").upper() == "TRUE"

@@ -106,6 +106,7 @@ class Batch:
             passed=self._state.passed(),
             readers=context.readers,
             files={name: files.columns for name, files in context.files.items()},
+            deals_out=context.deals_out,
         )
 
     # ---------------------------------------------------------------------- while it is rendered

@@ -47,6 +47,7 @@ class BatchContext:
         attempt: names this attempt in file names; must not repeat, restarts included (a UUID).
         source_rows: how many rows a source has, exactly, for those of which it is known.
         files: the Parquet files of a source's rows, where tasks may read them without Spark.
+        deals_out: whether an operator's tasks may compute what another one takes.
         readers: how the engine reads the files of sources and tables, by name.
         cores: with how many cores Spark would read files.
         state_attempt: the attempt whose state the batch reads, as the last commit says; None: that
@@ -64,6 +65,7 @@ class BatchContext:
     attempt: str
     source_rows: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, FileBatch] = field(default_factory=dict)
+    deals_out: bool = True
     readers: Mapping[str, Reader] = field(default_factory=dict)
     cores: int = 1
     state_attempt: str | None = None

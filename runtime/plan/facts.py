@@ -105,6 +105,7 @@ class BatchFacts:
         passed: per operator id of a limit, how many rows it has let through since the query began.
         files: per source whose tasks may read its files themselves, the types of the columns that
             mean the same to Spark and to Arrow.
+        deals_out: whether an operator's tasks may compute what another one takes.
         readers: per source or table of files, how they are read.
     """
 
@@ -116,6 +117,7 @@ class BatchFacts:
     source_rows: Mapping[str, int] = field(default_factory=dict)
     passed: Mapping[int, int] = field(default_factory=dict)
     files: Mapping[str, Mapping[str, DataType]] = field(default_factory=dict)
+    deals_out: bool = True
     readers: Mapping[str, Reader] = field(default_factory=dict)
 
 

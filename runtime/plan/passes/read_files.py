@@ -120,7 +120,8 @@ def _rows_of_tasks(kernel: Kernel, rows: Select, facts: BatchFacts) -> TaskRows 
     if goes_by_order(kernel) and any(isinstance(step, LookUp) for step in read.steps):
         return None
     if isinstance(read, DealOut):
-        ours = kernel.origin is None and not facts.engine.reads_together
+        together = facts.engine.reads_together
+        ours = facts.deals_out and kernel.origin is None and not together
     else:
         reader = facts.readers.get(read.name)
         if reader is None or reader.format == "parquet":
