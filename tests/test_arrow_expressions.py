@@ -48,6 +48,7 @@ from stateplan.runtime.kernels.expressions.programs.compile import (
 from stateplan.runtime.kernels.expressions.programs.day_times import in_day_time
 from stateplan.runtime.kernels.expressions.programs.supported import OPERATIONS
 from stateplan.runtime.kernels.expressions.values.vectors import decoded, is_encoded
+from stateplan.runtime.kernels.scans.row_lists import RowLists
 from stateplan.runtime.kernels.scans.words import encoded_where_repeated
 
 if TYPE_CHECKING:
@@ -265,6 +266,47 @@ def test_conditions_on_encoded_strings(more: int) -> None:
     assert all(map(is_encoded, results))
     assert [decoded(column) for column in results] == expected
     assert mask == kept
+
+
+@pytest.mark.parametrize("some", [4, 20_000], ids=["few", "many"])
+def test_combinations_of_encoded_strings_are_computed_once(some: int) -> None:
+    s, t = (AttributeReference(name=name, type_=STRING) for name in "st")
+    both = _call("concat", s, lit(" "), t)
+    parts = _call("split", both, lit(" "), lit(-1))
+    program = compile_program([both, parts, _call("length", both), _call("=", s, t)], [s, t])
+    assert program is not None
+    own = np.random.default_rng(some)
+
+    def drawn(words: list[str | None]) -> pa.Array:
+        return pa.array(words).take(pa.array(own.integers(0, len(words), 150_000)))
+
+    texts = [drawn([None, "", "é x", *map(str, range(some))]), drawn(["1", None, "a  b", "2"])]
+    expected, _ = Evaluator(program).select(pa.record_batch(texts, ["s", "t"]))
+    coded = [text.dictionary_encode(null_encoding="encode") for text in texts]
+    batch = pa.RecordBatch.from_arrays(coded, ["s", "t"])
+    computed = Evaluator(program).begin(batch)
+    results = computed.results(encoded=True, encoded_lists=True)
+    assert list(map(is_encoded, results)) == [some == 4, some == 4, False, False]
+    assert [decoded(column) for column in results] == expected
+    assert not any(map(is_encoded, computed.results(1, 2, encoded=True))), "lists are not"
+
+
+@pytest.mark.parametrize("outer", [False, True])
+@pytest.mark.parametrize("numbered", [False, True])
+def test_elements_of_encoded_lists_are_encoded(numbered: bool, outer: bool) -> None:
+    s, n = AttributeReference(name="s", type_=STRING), AttributeReference(name="n", type_=INT)
+    program = compile_program([n, _call("split", s, lit(","), lit(-1))], [n, s])
+    assert program is not None
+    texts = pa.array(["a,b", "", None, "b,é,,a"] * 25_000)
+    numbers = pa.array(np.arange(len(texts)), pa.int32())
+    found = []
+    for column in (texts, texts.dictionary_encode(null_encoding="encode")):
+        batch = pa.RecordBatch.from_arrays([numbers, column], ["n", "s"])
+        (rows,) = RowLists(Evaluator(program), numbered, outer).over([batch])
+        found.append([decoded(one) for one in rows.columns])
+        assert is_encoded(rows.column(rows.num_columns - 1)) == (is_encoded(column) and not outer)
+    assert found[0] == found[1]
+    assert len(found[0][0]) == (200_000 if outer else 175_000)
 
 
 def test_binary_digits_are_counted_without_writing_them() -> None:

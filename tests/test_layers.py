@@ -61,8 +61,8 @@ WITHIN_RUNTIME = {
         *("runtime/kernels/grouping", "runtime/kernels/kernel"),
     ),
     "runtime/kernels/scans": (
-        *("runtime/state", "runtime/kernels/hashes", "runtime/kernels/expressions"),
-        *("runtime/kernels/aggregates", "runtime/kernels/joins"),
+        *("runtime/state", "runtime/kernels/columns", "runtime/kernels/hashes"),
+        *("runtime/kernels/expressions", "runtime/kernels/aggregates", "runtime/kernels/joins"),
         *("runtime/kernels/errors", "runtime/kernels/kernel", "runtime/kernels/windows"),
     ),
     "runtime/kernels/json": (

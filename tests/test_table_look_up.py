@@ -19,6 +19,7 @@ from stateplan.runtime.kernels.expressions.evaluator import Evaluator
 from stateplan.runtime.kernels.expressions.programs.program import Program, Step
 from stateplan.runtime.kernels.scans.parquet_files import ScanFile
 from stateplan.runtime.kernels.scans.table_look_up import KeyedTable, TableLookUp, forget_tables
+from stateplan.runtime.plan.reading_nodes import rows_of_tasks
 from stateplan.runtime.sinks import ForeachBatchSink
 from stateplan.runtime.sources.parquet import ENABLED, TableFiles
 
@@ -147,13 +148,14 @@ def run(
 def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many look-ups each kernel over files does."""
     found: list[int] = []
-    original = Batch.run_kernel_over_files
+    original = Batch.run_kernel
 
-    def counted(self: Batch, node: Any) -> Any:
-        found.append(sum(len(files.steps) for files in node.inputs))
-        return original(self, node)
+    def counted(self: Batch, node: Any, *args: Any) -> Any:
+        if inputs := rows_of_tasks(node):
+            found.append(sum(len(rows.steps) for rows in inputs))
+        return original(self, node, *args)
 
-    monkeypatch.setattr(Batch, "run_kernel_over_files", counted)
+    monkeypatch.setattr(Batch, "run_kernel", counted)
     return found
 
 

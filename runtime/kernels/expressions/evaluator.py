@@ -74,19 +74,28 @@ class Computation:
         self._parts = parts
 
     def results(
-        self, start: int = 0, end: int | None = None, *, encoded: bool = False
+        self,
+        start: int = 0,
+        end: int | None = None,
+        *,
+        encoded: bool = False,
+        encoded_lists: bool = False,
     ) -> list[Any]:
         """Some of the program's results over the rows that pass its conditions.
 
         Args:
             start, end: the first one, and the first behind them; None: all of the rest.
             encoded: whether they may be encoded strings.
+            encoded_lists: whether they may be encoded lists, too.
 
         Raises:
             KernelError: a value cannot be computed.
         """
         places = self._program.results[start:end]
-        parts = [part.results(places, encoded=encoded) for part in self._parts]
+        parts = [
+            part.results(places, encoded=encoded, encoded_lists=encoded_lists)
+            for part in self._parts
+        ]
         return parts[0] if len(parts) == 1 else list(map(joined, zip(*parts, strict=True)))
 
     @property
@@ -133,10 +142,15 @@ class _Part:
                 kept = passed if kept is None else truths(spread(passed, kept))
         return rows, kept
 
-    def results(self, places: Sequence[int], *, encoded: bool) -> list[Any]:
+    def results(self, places: Sequence[int], *, encoded: bool, encoded_lists: bool) -> list[Any]:
         """What steps give, an array each."""
         rows, _ = self.passing
-        value = rows.encoded if encoded else rows.value
+
+        def value(place: int) -> Any:
+            as_list = rows.kind(place)[0] == "array"
+            may_be = encoded_lists if as_list else encoded
+            return rows.encoded(place) if may_be else rows.value(place)
+
         return [shown(repeated(value(place), rows.count), rows.kind(place)) for place in places]
 
 

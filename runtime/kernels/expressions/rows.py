@@ -5,10 +5,12 @@ A step that may fail is computed only for the rows for which Spark computes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -31,11 +33,13 @@ from .values.vectors import (
 
 CHUNK = 65_536
 """Rows that are computed at a time: their columns stay in the processor's cache."""
+_ROWS_A_COMBINATION = 4
+"""With fewer rows for each combination of words these are computed row by row."""
 
 
 @dataclass
 class Words:
-    """What steps give for the words of encoded columns: once for all rows of a batch.
+    """What steps give for the words of encoded columns, or for combinations: once for all rows.
 
     Attributes:
         most: the rows of the batch; nothing is computed for more words.
@@ -83,7 +87,7 @@ class Rows:
         return found
 
     def encoded(self, place: int) -> Value:
-        """What a step gives; strings may be encoded."""
+        """What a step gives; strings may be encoded, and lists."""
         found = self._known.get(place)
         if found is None:
             found = self._inherited(place)
@@ -142,21 +146,26 @@ class Rows:
         )
 
     def _of_words(self, place: int, step: Step) -> Value | None:
-        """What a step gives, computed once for each word of the only column that it takes."""
+        """What a step gives, computed once for each word of the only column that it takes.
+
+        Of several columns for each combination of their words, if these are few.
+        """
         values = [self.encoded(place) for place in step.inputs]
         columns = [value for value in values if not isinstance(value, pa.Scalar)]
-        if len(columns) != 1 or not is_encoded(columns[0]):
+        if not columns or not all(map(is_encoded, columns)):
             return None
-        words, numbers = columns[0].dictionary, columns[0].indices
-        if len(words) > self._words.most:
+        rows_each = 1 if len(columns) == 1 else _ROWS_A_COMBINATION
+        if math.prod(len(column.dictionary) for column in columns) * rows_each > self._words.most:
             return None
         given = self._words.known.get(place)
         if given is None:
-            of_words = (words if value is columns[0] else value for value in values)
+            words = iter(_combined([column.dictionary for column in columns]))
+            of_words = (value if isinstance(value, pa.Scalar) else next(words) for value in values)
             given = self._words.known[place] = OPERATIONS[step.name](step, *of_words)
         if isinstance(given, pa.Scalar):
             return given
-        if step.kind == "string":
+        numbers = _combination(columns)
+        if step.kind == "string" or step.kind[0] == "array":
             return pa.DictionaryArray.from_arrays(numbers, given)
         return given.take(numbers)
 
@@ -293,6 +302,26 @@ class Lambda:
         given = [v if isinstance(v, pa.Scalar) else v.take(places) for v in self.captured]
         known = Rows(self.program.steps, [*parameters, *given], len(rows), Words(0))
         return repeated(known.value(self.program.results[0]), len(rows))
+
+
+def _combined(words: Sequence[Any]) -> list[Any]:
+    """The words of several columns, in all combinations."""
+    if len(words) == 1:
+        return list(words)
+    sizes = [len(own) for own in words]
+    places = np.unravel_index(np.arange(math.prod(sizes)), sizes)
+    return [own.take(pa.array(place)) for own, place in zip(words, places, strict=True)]
+
+
+def _combination(columns: Sequence[Any]) -> Any:
+    """Which combination of their words encoded columns have in each row."""
+    first, *others = columns
+    if not others:
+        return first.indices
+    numbers = first.indices.to_numpy()
+    for column in others:
+        numbers = numbers * np.int32(len(column.dictionary)) + column.indices.to_numpy()
+    return pa.array(numbers)
 
 
 def _null_if_zero(value: Value) -> Value:

@@ -10,7 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...state.rows import Int64
+from ..columns.ordering import spread
 from ..expressions.evaluator import Evaluator
+from ..expressions.values.vectors import decoded, is_encoded
 from .placed_rows import passing
 
 
@@ -35,9 +38,9 @@ class RowLists:
             KernelError: a value cannot be computed.
         """
         for batch in batches:
-            values, _ = self.rows.select(batch, encoded=True)
+            values = self.rows.begin(batch).results(encoded=True, encoded_lists=True)
             *kept, lists = values
-            lengths = pc.list_value_length(lists).fill_null(0).to_numpy().astype(np.int64)
+            elements, lengths = _elements(lists)
             counts = np.maximum(lengths, 1) if self.outer else lengths
             total = int(counts.sum())
             columns = []
@@ -46,9 +49,26 @@ class RowLists:
                 columns = [column.take(parents) for column in kept]
             missing = np.repeat(lengths == 0, counts) if self.outer else np.zeros(total, np.bool_)
             if self.numbered:
-                places = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-                columns.append(pa.array(places.astype(np.int32), mask=missing))
-            elements = pc.list_flatten(lists)
+                numbers = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
+                columns.append(pa.array(numbers.astype(np.int32), mask=missing))
             if missing.any():
-                elements = elements.take(pa.array(np.cumsum(~missing) - 1, mask=missing))
+                places = pa.array(np.cumsum(~missing) - 1, mask=missing)
+                elements = decoded(elements).take(places)
             yield passing([*columns, elements], total)
+
+
+def _elements(lists: Any) -> tuple[Any, Int64]:
+    """The elements of all lists one behind the other, and how many each list has.
+
+    Those of encoded lists are encoded if they are strings.
+    """
+    own = lists.dictionary if is_encoded(lists) else lists
+    lengths = pc.list_value_length(own).fill_null(0).to_numpy().astype(np.int64)
+    elements = pc.list_flatten(own)
+    if own is lists:
+        return elements, lengths
+    if pa.types.is_string(elements.type):
+        elements = elements.dictionary_encode(null_encoding="encode")
+    numbers, starts = lists.indices.to_numpy(), np.cumsum(lengths) - lengths
+    own_lengths = lengths[numbers]
+    return elements.take(pa.array(spread(starts[numbers], own_lengths))), own_lengths
