@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -115,7 +116,10 @@ def start_beside() -> None:
     assert folder is not None
 
     def run() -> None:
-        problem = run_tests(folder)
+        try:
+            problem = run_tests(folder)
+        except Exception:
+            problem = traceback.format_exc()  # else it would be waited for in vain
         hidden = folder / ".result"
         hidden.write_text(problem, encoding="utf-8")
         hidden.rename(folder / "result")
