@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -35,10 +35,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Data:
-    """The rows that expressions are computed of, and their columns."""
+    """The rows that expressions are computed of, made when they are first asked for."""
 
-    table: pa.Table
+    make: Callable[[], pa.Table]
     columns: tuple[AttributeReference, ...]
+
+    @cached_property
+    def table(self) -> Any:
+        return self.make()
 
     @cached_property
     def batch(self) -> Any:
@@ -60,7 +64,7 @@ class Data:
         return ", ".join(f"{column.name} {column.data_type.sql}" for column in self.columns)
 
 
-DATA = Data(table(), tuple(COLUMNS.values()))
+DATA = Data(table, tuple(COLUMNS.values()))
 NAMES = list(DATA.columns)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import embedded_environment
 import hypothesis
 import pytest
 
@@ -26,13 +29,28 @@ _CHECKS = pytest.StashKey[Checks]()
 
 
 # pytest-xdist begins with the files that have most tests; these take longest.
-_FIRST = ("embedded_environment", "scenarios", "random_streams", "shipping", "explain_files")
+_FIRST = ("scenarios", "random_streams", "shipping", "progress", "explain_files")
+# This one waits for what runs beside the others.
+_LAST = "embedded_environment"
+_BESIDE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let several processes take files in the order of the tests."""
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
+    if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
+        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        config.stash[_BESIDE] = folder
+        embedded_environment.announce(Path(folder.name))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: Sequence[str]) -> None:
+    """Start the tests of the embedded engine beside all others, if these are to run."""
+    first = node.gateway.id == "gw0"
+    if first and any(f"test_{_LAST}.py" in name for name in ids):
+        embedded_environment.start_beside()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -40,6 +58,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def place(item: pytest.Item) -> int:
         name = item.path.stem.removeprefix("test_")
+        if name == _LAST:
+            return len(_FIRST) + 1
         return _FIRST.index(name) if name in _FIRST else len(_FIRST)
 
     items.sort(key=place)
@@ -61,6 +81,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """End what nobody waited for."""
     for check in config.stash.get(_CHECKS, {}).values():
         check.kill()
+    if (folder := config.stash.get(_BESIDE, None)) is not None:
+        embedded_environment.end_beside()
+        folder.cleanup()
 
 
 @pytest.fixture

@@ -7,6 +7,9 @@ import hashlib
 import os
 import subprocess
 import sys
+import threading
+import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 _ENVIRONMENT = ROOT / ".venv-embedded"
 _EXTRAS = "embedded,test"
+_BESIDE = "STATEPLAN_EMBEDDED_TESTS"
+_MOST_SECONDS = 3600
+_running: list[subprocess.Popen[str]] = []
 
 
 class NotMade(Exception):
@@ -71,3 +77,73 @@ def embedded_tests() -> list[Path]:
     """The test modules that have tests for the embedded engine."""
     modules = sorted((ROOT / "tests").rglob("test_*.py"))
     return [module for module in modules if "mark.embedded" in module.read_text()]
+
+
+def run_tests(folder: Path) -> str:
+    """Run them there, and say what failed; nothing if all passed.
+
+    Args:
+        folder: for what is compiled, which the tests' processes then find.
+    """
+    try:
+        executable = python()
+    except NotMade as error:
+        return str(error)
+    modules = [str(module.relative_to(ROOT)) for module in embedded_tests()]
+    command = [str(executable), "-m", "pytest", "-m", "embedded", "-q", "-p", "no:cacheprovider"]
+    # Without Java: nothing here may need it.
+    environment = {**os.environ, "JAVA_HOME": "", "PYTHONPYCACHEPREFIX": str(folder)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    # It is no worker of the processes that run beside it.
+    environment = {k: v for k, v in environment.items() if not k.startswith("PYTEST_XDIST_")}
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [*command, *modules], cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True
+    )
+    _running.append(process)
+    stdout, stderr = process.communicate()
+    return f"{' '.join(command)}\n{stdout}{stderr}" if process.returncode != 0 else ""
+
+
+def announce(folder: Path) -> None:
+    """Tell the processes that this one starts where it will put what failed."""
+    os.environ[_BESIDE] = str(folder)
+
+
+def start_beside() -> None:
+    """Begin to run the tests beside all others: they wait often enough to leave time for them."""
+    folder = started_beside()
+    assert folder is not None
+
+    def run() -> None:
+        try:
+            problem = run_tests(folder)
+        except Exception:
+            problem = traceback.format_exc()  # else it would be waited for in vain
+        hidden = folder / ".result"
+        hidden.write_text(problem, encoding="utf-8")
+        hidden.rename(folder / "result")
+
+    threading.Thread(target=run, daemon=True).start()
+
+
+def end_beside() -> None:
+    """End the tests that nobody waited for."""
+    for process in _running:
+        process.kill()
+
+
+def started_beside() -> Path | None:
+    """The folder for what failed where the tests run beside all others; None: they do not."""
+    folder = os.environ.get(_BESIDE)
+    return Path(folder) if folder else None
+
+
+def result(folder: Path) -> str:
+    """What failed of the tests that run beside all others; waits for it."""
+    end = time.monotonic() + _MOST_SECONDS
+    while time.monotonic() < end:
+        if (folder / "result").exists():
+            return (folder / "result").read_text(encoding="utf-8")
+        time.sleep(0.1)
+    return f"The tests of the embedded engine took more than {_MOST_SECONDS} s."

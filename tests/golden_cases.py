@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+import yaml_files
 
 FOLDER = Path(__file__).resolve().parent / "golden"
 MODES = ("formatted", "extended", "cost")
@@ -42,7 +43,7 @@ class Golden:
 def read(path: Path) -> tuple[Golden, ...]:
     """The cases of one file."""
     found = []
-    for case in yaml.safe_load(path.read_text(encoding="utf-8")):
+    for case in yaml_files.load(path):
         plans = {"simple": case.pop("plan", "")}
         plans |= {mode: case.pop(mode) for mode in MODES if mode in case}
         shown = {mode: text.strip("\n") for mode, text in plans.items()}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
+import yaml_files
 from pyspark.pipelines.add_pipeline_analysis_context import add_pipeline_analysis_context
 from pyspark.pipelines.block_session_mutations import block_session_mutations
 from pyspark.pipelines.graph_element_registry import graph_element_registration_context
@@ -33,7 +33,7 @@ COMPLETED = "COMPLETED"
 
 def load() -> dict[str, dict[str, Any]]:
     """The cases by name."""
-    found: dict[str, dict[str, Any]] = yaml.safe_load(CASES.read_text(encoding="utf-8"))
+    found: dict[str, dict[str, Any]] = yaml_files.load(CASES)
     return found
 
 

@@ -94,7 +94,7 @@ def rows() -> pa.Table:
     return pa.table(found)
 
 
-DATA = Data(rows(), COLUMNS)
+DATA = Data(rows, COLUMNS)
 
 
 def expression_of(text: str, *, ansi: bool) -> Expression:

@@ -9,6 +9,7 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -63,13 +64,15 @@ ERRORS = {"AnalysisError", "ArgumentError", "PlanningError", "StreamingCheckErro
 ERRORS |= {"DescriptionError", "SettingError", "NotPlanned", "RuntimeFailure", "KernelError"}
 
 
-def modules() -> Iterator[tuple[Path, ast.Module]]:
+@cache
+def modules() -> list[tuple[Path, ast.Module]]:
+    return list(_parsed())
+
+
+def _parsed() -> Iterator[tuple[Path, ast.Module]]:
     for folder in ("planner", "rules", "physical", "runtime"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             yield path.relative_to(ROOT), ast.parse(path.read_text(encoding="utf-8"))
-
-
-MODULES = list(modules())
 
 
 def name_of(call: ast.Call) -> str:
@@ -77,9 +80,14 @@ def name_of(call: ast.Call) -> str:
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
 
-def calls() -> Iterator[tuple[Path, ast.Call, str]]:
+@cache
+def calls() -> list[tuple[Path, ast.Call, str]]:
     """Each call that names an entry, with the entry's name."""
-    for path, tree in MODULES:
+    return list(_calls())
+
+
+def _calls() -> Iterator[tuple[Path, ast.Call, str]]:
+    for path, tree in modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and name_of(node) in PREFIXES:
                 named = [a.value for a in node.args[:2] if isinstance(a, ast.Constant)]
@@ -88,9 +96,6 @@ def calls() -> Iterator[tuple[Path, ast.Call, str]]:
                 ]
                 if shown:
                     yield path, node, PREFIXES[name_of(node)] + shown[0]
-
-
-CALLS = list(calls())
 
 
 def test_spark_has_every_condition_that_is_not_our_own() -> None:
@@ -109,20 +114,20 @@ def test_a_template_is_sparks(name: str) -> None:
 
 def test_rules_raise_by_entries_that_there_are_with_their_parameters() -> None:
     wrong = []
-    for path, call, name in CALLS:
+    for path, call, name in calls():
         given = {k.arg.rstrip("_") for k in call.keywords if k.arg and k.arg not in OF_THE_CALL}
         wanted = TABLE[name].parameters if name in TABLE else None
         known = given | GIVEN.get(name_of(call), set())
         open_ended = any(k.arg is None for k in call.keywords)
         if wanted is None or not (known <= wanted if open_ended else known == wanted):
             wrong.append(f"{path}:{call.lineno}: {name} {sorted(given)}")
-    assert len(CALLS) > 200
+    assert len(calls()) > 200
     assert not wrong
 
 
 def test_no_other_place_spells_a_condition_or_a_message() -> None:
     spelled = []
-    for path, tree in MODULES:
+    for path, tree in modules():
         quiet = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -142,7 +147,7 @@ def test_no_other_place_spells_a_condition_or_a_message() -> None:
 def test_every_entry_is_raised_somewhere() -> None:
     texts = {
         node.value
-        for _, tree in MODULES
+        for _, tree in modules()
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }

@@ -49,35 +49,13 @@ def test_a_script_runs_on_spark(tmp_path: Path) -> None:
     assert (tmp_path / "checkpoint" / "commits" / "0").exists()
 
 
-_DIRECTORIES = """
+_BEGINNING = """
 import sys
 from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.getOrCreate()
-for schema in ("k string, v int", "p string, k string, v int"):
-    rows = spark.readStream.schema(schema).json(sys.argv[1])
-    query = rows.writeStream.format("memory").queryName("seen").trigger(availableNow=True).start()
-    query.awaitTermination()
-    print(spark.table("seen").columns, [tuple(row) for row in spark.table("seen").collect()])
 """
-
-
-def test_columns_of_directories_are_those_that_spark_knows(tmp_path: Path) -> None:
-    (tmp_path / "in" / "p=07").mkdir(parents=True)
-    (tmp_path / "in" / "p=07" / "a.json").write_text('{"k":"a","v":1}')
-    script = tmp_path / "job.py"
-    script.write_text(_DIRECTORIES)
-    ended = _run("spark", script, str(tmp_path / "in"))
-    assert ended.returncode == 0, ended.stderr
-    columns = "['k', 'v', 'p']"
-    assert ended.stdout == f"{columns} [('a', 1, 7)]\n{columns} [('a', 1, '07')]\n"
-
-
 _SUBQUERIES = """
-import sys
-from pyspark.sql import SparkSession
-
-spark = SparkSession.builder.getOrCreate()
 table = spark.createDataFrame([("a", 1), ("b", 5), (None, 9)], "k STRING, w INT")
 table.createOrReplaceTempView("t")
 spark.readStream.schema("k string, v int").json(sys.argv[1]).createOrReplaceTempView("s")
@@ -90,19 +68,50 @@ query = spark.sql(
 query.awaitTermination()
 print(sorted(tuple(row) for row in spark.table("seen").collect()), query.lastProgress.numInputRows)
 """
+_DIRECTORIES = """
+for schema in ("k string, v int", "p string, k string, v int"):
+    rows = spark.readStream.schema(schema).json(sys.argv[2])
+    query = rows.writeStream.format("memory").queryName("read").trigger(availableNow=True).start()
+    query.awaitTermination()
+    print(spark.table("read").columns, [tuple(row) for row in spark.table("read").collect()])
+"""
 
 
-@pytest.mark.parametrize("engine", ["spark", pytest.param("embedded", marks=pytest.mark.embedded)])
-def test_subqueries_read_tables_of_the_session(engine: str, tmp_path: Path) -> None:
-    (tmp_path / "in").mkdir()
-    rows = '{"k":"a","v":1}\n{"k":"b","v":2}\n{"k":"c","v":3}'
-    (tmp_path / "in" / "a.json").write_text(rows)
-    script = tmp_path / "job.py"
-    script.write_text(_SUBQUERIES)
-    ended = _run(engine, script, str(tmp_path / "in"))
+def _lines_of(engine: str, folder: Path, *parts: str) -> list[str]:
+    """What the parts of a script print; the second one reads directories."""
+    plain, directories = folder / "in", folder / "directories"
+    (directories / "p=07").mkdir(parents=True)
+    (directories / "p=07" / "a.json").write_text('{"k":"a","v":1}')
+    plain.mkdir()
+    (plain / "a.json").write_text('{"k":"a","v":1}\n{"k":"b","v":2}\n{"k":"c","v":3}')
+    script = folder / "job.py"
+    script.write_text("".join([_BEGINNING, *parts]))
+    ended = _run(engine, script, str(plain), str(directories))
     assert ended.returncode == 0, ended.stderr
-    found = "[(1, False, True, 1), (2, True, True, 5), (3, False, False, None)] 3\n"
-    assert ended.stdout == found
+    return ended.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def lines_on_spark(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Both parts in one script: most of its time Spark starts."""
+    return _lines_of("spark", tmp_path_factory.mktemp("spark"), _SUBQUERIES, _DIRECTORIES)
+
+
+_ANSWERS = "[(1, False, True, 1), (2, True, True, 5), (3, False, False, None)] 3"
+
+
+@pytest.mark.embedded
+def test_subqueries_read_tables_of_the_session_embedded(tmp_path: Path) -> None:
+    assert _lines_of("embedded", tmp_path, _SUBQUERIES) == [_ANSWERS]
+
+
+def test_subqueries_read_tables_of_the_session(lines_on_spark: list[str]) -> None:
+    assert lines_on_spark[0] == _ANSWERS
+
+
+def test_columns_of_directories_are_those_that_spark_knows(lines_on_spark: list[str]) -> None:
+    columns = "['k', 'v', 'p']"
+    assert lines_on_spark[1:] == [f"{columns} [('a', 1, 7)]", f"{columns} [('a', 1, '07')]"]
 
 
 @pytest.mark.embedded

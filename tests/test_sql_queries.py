@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-import yaml
+import yaml_files
 
 from stateplan.planner.model.errors import AnalysisError
 from stateplan.planner.model.expressions.core import lit
@@ -214,7 +214,7 @@ def test_what_spark_has_and_stateplan_has_not(text: str) -> None:
 def corpus_queries() -> list[tuple[str, str]]:
     found = []
     for path in sorted([*CORPUS.glob("plans/*.yaml"), *CORPUS.glob("runs/*.yaml")]):
-        text = yaml.safe_load(path.read_text(encoding="utf-8")).get("sql")
+        text = yaml_files.load(path).get("sql")
         if text and path.stem != "err-syntax":
             found.append((path.stem, text))
     return found

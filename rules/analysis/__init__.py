@@ -9,6 +9,7 @@ from ..common.fresh_ids import inline_ctes
 from .analyzer import Analyzer
 from .context import Context
 from .names.names import without_inner_aliases
+from .nondeterministic import pull_out_nondeterministic
 from .operators import without_watermarks_of_tables
 from .refusals.checks import check_analysis
 
@@ -33,4 +34,6 @@ def analyze(
     # Before the check: the plan in its messages has no names within expressions either.
     resolved = without_inner_aliases(resolved)
     check_analysis(resolved, conf)
-    return without_watermarks_of_tables(resolved) if resolved.resolved else resolved
+    if not resolved.resolved:
+        return resolved
+    return pull_out_nondeterministic(without_watermarks_of_tables(resolved))

@@ -12,6 +12,7 @@ from ...planner.model.plans.logical import (
     Deduplicate,
     Expand,
     Filter,
+    Generate,
     GlobalLimit,
     Join,
     LocalLimit,
@@ -69,7 +70,7 @@ OPERATORS = (
     rule(limits.push_limits_down),
     rule(limits.push_single_limit_through_groups, GlobalLimit),
     # and only then columns are pruned, for where filters end decides what is needed above them.
-    rule(prune_columns.prune_columns, Project, Aggregate, Expand, Join),
+    rule(prune_columns.prune_columns, Project, Aggregate, Expand, Generate, Join),
     rule(nested_fields.explode_smallest_field),
     rule(sorts.collapse_repartitions),
     # Pruning leaves adjacent projections.
@@ -215,7 +216,7 @@ BATCHES = (
             # The joins that it makes are put in order with what is around them.
             rule(push_down_predicates.push_down_predicates, Filter, Join),
             rule(limits.push_limits_down),
-            rule(prune_columns.prune_columns, Project, Aggregate, Expand, Join),
+            rule(prune_columns.prune_columns, Project, Aggregate, Expand, Generate, Join),
             rule(collapse_projects.collapse_projects),
             rule(names.remove_redundant_aliases, Project, Aggregate),
             rule(names.remove_noop_operators),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
+import yaml_files
 
 from stateplan.physical.plan import StateStoreWriter
 from stateplan.planner.description import parse_description
@@ -101,7 +101,7 @@ def load() -> list[Case]:
     return [
         Case(**content)
         for path in sorted(FOLDER.glob("*.yaml"))
-        for content in yaml.safe_load(path.read_text(encoding="utf-8"))
+        for content in yaml_files.load(path)
     ]
 
 

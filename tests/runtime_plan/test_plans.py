@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-import yaml
+import yaml_files
 from golden_cases import goldens
 
 import stateplan
@@ -22,7 +22,7 @@ from stateplan.runtime.plan.nodes import Kernel, ReadSource, RuntimeNode, Select
 from stateplan.runtime.plan.passes import PASSES
 from stateplan.runtime.plan.printing import runtime_json, runtime_text
 
-LOADED = [case for path in CASES for case in yaml.safe_load(path.read_text(encoding="utf-8"))]
+LOADED = [case for path in CASES for case in yaml_files.load(path)]
 
 
 @pytest.mark.parametrize("case", LOADED, ids=lambda case: case["id"])

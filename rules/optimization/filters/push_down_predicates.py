@@ -21,7 +21,6 @@ from ....planner.model.expressions.python_functions import PythonUDF
 from ....planner.model.expressions.subqueries import (
     Exists,
     ListQuery,
-    SubqueryExpression,
     subqueries_in,
 )
 from ....planner.model.plans.logical import (
@@ -50,6 +49,7 @@ from ...common.trees import (
     rewrite_down,
 )
 from ..support import settings
+from ..support.same_columns import asks_same_columns
 
 Split = tuple[list[Expression], list[Expression], list[Expression]]
 
@@ -215,17 +215,9 @@ def _through_project(node: Filter, child: Project) -> LogicalPlan:
     costly = {i for i, e in aliases.items() if any(map(_is_costly, e.walk()))}
     conjuncts = split_conjuncts(node.condition)
     down, up = parted(conjuncts, lambda e: costly.isdisjoint(e.references))
-    if not down or _asks_same_columns(node.condition, child.child.output_ids):
+    if not down or asks_same_columns(node.condition, child.child.output_ids):
         return node
     return filtered_below(child, [replace_attributes(e, aliases) for e in down], up)
-
-
-def _asks_same_columns(condition: Expression, below: frozenset[int]) -> bool:
-    """Whether a subquery gives columns that the rows below have, too: they would be confused."""
-    return any(
-        not below.isdisjoint(query.plan.output_ids)
-        for query in condition.collect(SubqueryExpression)
-    )
 
 
 def _is_costly(expression: Expression) -> bool:

@@ -195,6 +195,23 @@ def alias_fields_below_generate(node: Project, generate: Generate) -> LogicalPla
     return None if result is node else result
 
 
+def alias_fields_of_generator(generate: Generate) -> LogicalPlan | None:
+    """The same for a generator's own fields, of columns that nothing above it uses.
+
+    `Generate explode(s.a)` -> `Generate explode(_extract_a)` over `Project [s.a AS _extract_a]`.
+    """
+    generator = generate.generator
+    if generate.required is None or not isinstance(generator, Call):
+        return None
+    if not (generator.spec.collection_generator or generator.name == "stack"):
+        return None
+    used_above = frozenset(a.expr_id for a in generate.required)
+    fields = used_fields(generator.arguments, used_above)
+    if not fields or not settings.current().nested_fields:
+        return None
+    return _over_aliases(generate, *_aliases(fields))
+
+
 def _generate_rewritten(node: Project, generate: Generate, fields: Fields) -> Project:
     aliases, columns = _aliases(fields)
     below = _over_aliases(generate, aliases, columns)

@@ -18,9 +18,14 @@ from ....planner.model.plans.windows import Window
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import pruned, rewrite_down, rewrite_up
-from .nested_fields import alias_fields_below, alias_fields_below_generate
+from ..support.same_columns import asks_same_columns
+from .nested_fields import (
+    alias_fields_below,
+    alias_fields_below_generate,
+    alias_fields_of_generator,
+)
 
-_PRUNED = frozenset((Project, Aggregate, Expand, Join))
+_PRUNED = frozenset((Project, Aggregate, Expand, Generate, Join))
 _FILTERED = frozenset((Filter,))
 
 
@@ -44,6 +49,8 @@ def _prune(node: LogicalPlan) -> LogicalPlan:
             return _prune_below_project(node, node.child)
         case Aggregate() | Expand():
             return _prune_child(node)
+        case Generate():
+            return alias_fields_of_generator(node) or node
         case Join(join_type="LeftSemi" | "LeftAnti" | "ExistenceJoin", right=right):
             kept = pruned(right, node.references)
             return node if kept is right else replace(node, right=kept)
@@ -168,6 +175,8 @@ def _without_project_below_filter(node: LogicalPlan) -> LogicalPlan:
         case Project(child=Filter(child=Project() as low) as middle) if all(
             isinstance(e, AttributeReference) for e in low.project_list
         ):
-            if low.output_ids <= low.child.output_ids:
+            # A subquery's columns must not meet the same ones, which the Project leaves out.
+            given = low.child.output_ids
+            if low.output_ids <= given and not asks_same_columns(middle.condition, given):
                 return replace(node, child=replace(middle, child=low.child))
     return node
