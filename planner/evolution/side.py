@@ -32,7 +32,7 @@ from ..model.tree import replace
 from . import combining as combining  # its handlers of operators
 from .operators import OperatorMeaning, stateful_operators
 from .relations import Relation, relation_of
-from .symbols import Symbol
+from .spelling import Symbol
 
 
 @dataclass(frozen=True)
