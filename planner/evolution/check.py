@@ -32,7 +32,6 @@ from .report import (
 from .rules import compared
 from .side import Side, side_from, side_of, side_of_plan
 from .stored import StoredCheckpoint
-from .symbols import parts_of
 from .words import columns_text, rows_text
 
 if TYPE_CHECKING:
@@ -220,18 +219,6 @@ def meanings(was: Side, now: Side) -> Iterator[Finding]:
 
 def _output(was: Side, now: Side) -> Iterator[Finding]:
     """A sink in complete mode is written anew in each batch; others keep what they have."""
-    if (was.mode, now.mode) == ("append", "update") and any(
-        part[:1] == ("result",) for f in now.relation.filters for part in parts_of(f)
-    ):
-        yield Finding(
-            verdict="stale",
-            what="output mode",
-            was="append",
-            now="update",
-            why="rows come out as soon as the filter lets their groups through, and groups that it "
-            "let through before the change are missing until their next row",
-            action=REBUILD,
-        )
     if now.mode == "complete" or (
         was.relation.rows == now.relation.rows and was.outputs == now.outputs
     ):

@@ -151,18 +151,21 @@ class _Reader(pickle.Unpickler):
 
 def _codes(value: Any, seen: set[int]) -> Iterator[Pickled]:
     """The code objects in a pickle."""
-    if id(value) in seen:
-        return
-    seen.add(id(value))
+    if not isinstance(value, tuple):  # those that are made here give their ids to others
+        if id(value) in seen:
+            return
+        seen.add(id(value))
     if is_code(value):
         yield value
-    if isinstance(value, Pickled) or getattr(value, "by_value", False):
-        yield from _codes((value.arguments, value.state), seen)
+    if isinstance(value, Pickled):
+        yield from _codes((type(value), value.arguments, value.state), seen)
+    elif isinstance(value, type) and getattr(value, "by_value", False):
+        yield from _codes((value.arguments, value.state), seen)  # type: ignore[attr-defined]
     elif isinstance(value, tuple | list | set | frozenset):
         for part in value:
             yield from _codes(part, seen)
-    elif isinstance(value, dict):
-        yield from _codes([*value, *value.values()], seen)
+    elif isinstance(value, dict | MappingProxyType):
+        yield from _codes((*value, *value.values()), seen)
 
 
 class _Plain:

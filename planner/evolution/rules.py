@@ -15,7 +15,7 @@ from .implied import is_null_check, not_following
 from .operators import Fact
 from .report import Finding
 from .spelling import Symbol, order_key
-from .stored_meaning import filled, nulls_ignored, overwritten, readable, serves
+from .stored_meaning import filled, nulls_ignored, overwritten, readable, serves, within
 from .symbols import made_of
 from .verdicts import Verdict
 
@@ -151,8 +151,11 @@ def _same_set(was: Iterable[Hashable], now: Iterable[Hashable]) -> bool:
 
 @about("aggregates")
 def aggregates(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
-    """Buffers differ by their place alone."""
-    changed = [pair for pair in zip(was.value, now.value, strict=False) if pair[0] != pair[1]]
+    """Buffers differ by their place alone, and by what they make of rows that pass all filters."""
+    filters = _all_filters(change)
+    pairs = zip(was.value, now.value, strict=False)
+    both = [(within(one, filters), within(other, filters)) for one, other in pairs]
+    changed = [pair for pair in both if pair[0] != pair[1]]
     changed = [pair for pair in changed if not serves(*pair)]
     if not changed and len(was.value) == len(now.value):
         return None
@@ -170,6 +173,12 @@ def aggregates(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
         return "differs", why
     why = "the stored numbers are of the old function or column, and new rows are added to them"
     return "differs", why
+
+
+def _all_filters(change: Change) -> frozenset[Symbol]:
+    """The filters of the rows before and now, where these differ."""
+    facts = change.facts("input")
+    return frozenset() if facts is None else facts[0].value[1] | facts[1].value[1]
 
 
 def _has_keys(change: Change) -> bool:
@@ -205,7 +214,7 @@ def inputs(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
         and not (change.mode == "append" and "aggregates" in change.now.facts)
     ):
         return "stale", "the filter leaves out whole groups: what is in the sink of them stays"
-    if was_base == base and (added or removed) and _count_for_nothing(change, added | removed):
+    if was_base == base and (added or removed) and _count_for_nothing(change, added, removed):
         return (
             "stale",
             "rows that the filter leaves out change no buffer; groups of only these stay",
@@ -213,15 +222,21 @@ def inputs(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
     return "differs", "the state was made of other rows than those that come in now"
 
 
-def _count_for_nothing(change: Change, filters: frozenset[Symbol]) -> bool:
+def _count_for_nothing(
+    change: Change, added: frozenset[Symbol], removed: frozenset[Symbol]
+) -> bool:
     """Whether rows that fail a filter add nothing to any buffer, and only make groups come out."""
-    buffers = change.now.facts.get("aggregates")
-    if buffers is None or not buffers.value or change.mode != "update":
+    if change.mode != "update" or "watermark" in change.now.facts:
         return False
-    if "watermark" in change.now.facts:
-        return False
-    ignored = [nulls_ignored(buffer) for buffer in buffers.value]
-    return all(is_null_check(f) and all(f[4][0] in some for some in ignored) for f in filters)
+    for filters, unfiltered in ((added, change.was), (removed, change.now)):
+        buffers = unfiltered.facts.get("aggregates")
+        if buffers is None or not buffers.value:
+            return False
+        ignored = [nulls_ignored(buffer) for buffer in buffers.value]
+        for condition in filters:
+            if not is_null_check(condition) or any(condition[4][0] not in i for i in ignored):
+                return False
+    return True
 
 
 def _known(keys: Iterable[Any]) -> frozenset[Symbol]:
@@ -283,6 +298,9 @@ def output_mode(change: Change) -> Iterator[Finding]:
         case ("complete", "append"):
             why = "groups that the sink holds already come out again when the watermark passes them"
             verdict = "differs"
+        case ("append", "update"):
+            why = "groups that are open at the change come out with their next row, and not without"
+            verdict = "stale"
         case ("update", "append"):
             why = "rows that update mode wrote before their groups were final stay in the sink"
             verdict = "stale"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ..model.registry import find
-from .aggregates import ignored_nulls
+from .aggregates import aggregate_of, ignored_nulls
 from .implied import not_null
 from .spelling import Symbol, is_zero
 
@@ -99,6 +99,19 @@ def filled(was: Symbol, now: Symbol) -> bool:
             return value == present and is_zero(zero)
         case _:
             return False
+
+
+def within(buffer: Symbol, filters: frozenset[Symbol]) -> Symbol:
+    """What a buffer makes of rows that pass filters."""
+    match buffer:
+        case ("buffer", place, ("aggregate", function, distinct, rows)):
+            return (
+                "buffer",
+                place,
+                aggregate_of(function, rows, distinct=distinct, filters=filters),
+            )
+        case _:
+            return buffer
 
 
 def nulls_ignored(buffer: Symbol) -> frozenset[Symbol]:

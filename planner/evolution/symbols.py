@@ -8,7 +8,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterator, Mapping
+from collections.abc import Container, Hashable, Mapping
 from dataclasses import fields
 from functools import singledispatch
 
@@ -140,17 +140,6 @@ def aggregate(
         filters=filters,
         grouped=grouped,
     )
-
-
-def parts_of(value: Hashable) -> Iterator[Symbol]:
-    """A symbol and all symbols in it."""
-    if isinstance(value, tuple):
-        yield value
-        for part in value:
-            yield from parts_of(part)
-    elif isinstance(value, frozenset):
-        for part in value:
-            yield from parts_of(part)
 
 
 def made_of(value: Hashable, known: frozenset[Symbol]) -> bool:
