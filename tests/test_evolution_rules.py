@@ -306,6 +306,13 @@ def test_checks_for_null_of_a_key_that_is_joined_are_no_change(tmp_path: Path) -
     assert checked(*pair, tmp_path).verdict == "same"
 
 
+def test_a_watermark_above_another_is_refused(tmp_path: Path) -> None:
+    once = "events.withWatermark('ts', '10 seconds').groupBy(F.window('ts', '1 minute')).count()"
+    twice = once.replace("events.", "events.withWatermark('ts', '5 seconds').")
+    report = checked(*queries(once, twice, mode="append"), tmp_path)
+    assert (report.condition, report.phase) == ("_LEGACY_ERROR_TEMP_3076", "plan")
+
+
 def test_a_filter_of_keys_is_stale_where_no_watermark_hears_of_it(tmp_path: Path) -> None:
     """Rows that are left out below a watermark move it no more."""
     sql = "SELECT {0} AS key, count(*) AS n FROM STREAM events {1} WHERE k <> 'a' GROUP BY {0}"
