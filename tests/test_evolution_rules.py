@@ -306,6 +306,27 @@ def test_checks_for_null_of_a_key_that_is_joined_are_no_change(tmp_path: Path) -
     assert checked(*pair, tmp_path).verdict == "same"
 
 
+@pytest.mark.parametrize(
+    ("options", "format_", "verdict"),
+    [
+        ({"maxFilesPerTrigger": "5", "SEP": ";"}, "csv", "same"),
+        ({"sep": ","}, "csv", "differs"),
+        ({}, "csv", "differs"),
+        ({"sep": ";"}, "json", "differs"),
+    ],
+)
+def test_files_that_are_read_in_another_way(
+    options: dict[str, str], format_: str, verdict: str, tmp_path: Path
+) -> None:
+    def reading(own: dict[str, str], kind: str) -> Query:
+        source = {"schema": "k STRING", "format": kind, "options": own, "path": "data/events"}
+        count = "SELECT k, count(*) AS n FROM STREAM events GROUP BY k"
+        return stateplan.sql(count, sources={"events": source}, output_mode="update")
+
+    was, now = reading({"sep": ";"}, "csv"), reading(options, format_)
+    assert checked(was, now, tmp_path).verdict == verdict
+
+
 def test_a_watermark_above_another_is_refused(tmp_path: Path) -> None:
     once = "events.withWatermark('ts', '10 seconds').groupBy(F.window('ts', '1 minute')).count()"
     twice = once.replace("events.", "events.withWatermark('ts', '5 seconds').")
