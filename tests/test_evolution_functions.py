@@ -70,6 +70,21 @@ def test_a_processor_is_compared_by_its_code(tmp_path: Path) -> None:
         assert (report.verdict, [f.what for f in report.findings]) == ("differs", ["function"])
 
 
+def test_a_docstring_is_no_change_unless_code_reads_it(tmp_path: Path) -> None:
+    first = _with_processor(1, 5)
+    stored = read_checkpoint(lay_checkpoint(tmp_path, first))
+    documented = _with_processor(1, 5, init=f'"""Declares it."""\n        {_DECLARES}')
+    assert check_against(documented, stored, first).verdict == "same"
+    other = _with_processor(1, 5, init=f'print("Declares it.")\n        {_DECLARES}')
+    assert check_against(other, stored, first).verdict == "differs"
+    reads = "print(self.init.__doc__)"
+    was, now = (
+        _with_processor(1, 5, init=f'"""{text}"""\n        {_DECLARES}\n        {reads}')
+        for text in ("Declares it.", "Declares that.")
+    )
+    assert check_against(now, stored, was).verdict == "differs"
+
+
 def test_modes_of_a_processor_stay(tmp_path: Path) -> None:
     """Spark keeps them in the checkpoint; of one of our own, the query that wrote it has them."""
     was = _with_processor(1, 5)

@@ -12,12 +12,14 @@ from ..collecting import without_collections
 from ..incremental_execution import IncrementalExecution
 from ..model.errors import AnalysisError, PlanningError, StateplanError, StreamingCheckError
 from ..model.expressions.core import Call, Cast, Expression, Literal
+from ..model.formats import FILE_FORMATS, PACE
+from ..model.options import by_lower_name
 from ..model.schemas.types import BooleanType, DateType, NumericType, StringType, TimestampType
 from ..model.settings.conf import NO_DATA_BATCHES, Conf
 from ..model.settings.pinned import BEFORE_PINNED, PINNED, SHUFFLE_PARTITIONS
 from ..model.text.literal_text import time_zone_scope
 from . import refusals
-from .change import NEW_CHECKPOINT, REBUILD, Change
+from .change import KEEP, NEW_CHECKPOINT, REBUILD, Change
 from .hints import CANNOT_TELL, hints
 from .names import as_on_spark
 from .report import (
@@ -30,9 +32,8 @@ from .report import (
     worst,
 )
 from .rules import compared
-from .side import Side, side_from, side_of, side_of_plan
+from .side import Side, SourcePlace, side_from, side_of, side_of_plan
 from .stored import StoredCheckpoint
-from .symbols import parts_of
 from .words import columns_text, rows_text
 
 if TYPE_CHECKING:
@@ -204,6 +205,7 @@ def _not_its_query(stored: StoredCheckpoint, was: Side) -> Iterator[Finding]:
 def meanings(was: Side, now: Side) -> Iterator[Finding]:
     """What a change does to the meaning of state and output; state that nobody refuses."""
     yield from ansi_turned_on(was, now)
+    yield from _reading(was, now)
     before = {o.id: o for o in was.operators}
     changed = False
     for operator in now.operators:
@@ -218,20 +220,36 @@ def meanings(was: Side, now: Side) -> Iterator[Finding]:
         yield from _output(was, now)
 
 
+def _reading(was: Side, now: Side) -> Iterator[Finding]:
+    """Files that are read in another way give other rows; at what pace makes no difference."""
+    before = {source.identity: source for source in was.sources}
+    for source in now.sources:
+        old = before.get(source.identity)
+        if old is None or source.format not in FILE_FORMATS:
+            continue
+        texts = [_reader_text(one) for one in (old, source)]
+        known = old.options is not None and source.options is not None
+        if old.format == source.format and (not known or texts[0] == texts[1]):
+            continue
+        yield Finding(
+            verdict="differs" if now.operators else "stale",
+            what="reader",
+            was=f"{source.view}: {texts[0]}",
+            now=f"{source.view}: {texts[1]}",
+            why="what the old query took from its files would be other rows now",
+            action=KEEP,
+        )
+
+
+def _reader_text(source: SourcePlace) -> str:
+    """A source's format, and the options that say what its rows are."""
+    options = by_lower_name(source.options or {})
+    kept = sorted(f"{name}={value}" for name, value in options.items() if name not in PACE)
+    return ", ".join([source.format, *kept])
+
+
 def _output(was: Side, now: Side) -> Iterator[Finding]:
     """A sink in complete mode is written anew in each batch; others keep what they have."""
-    if (was.mode, now.mode) == ("append", "update") and any(
-        part[:1] == ("result",) for f in now.relation.filters for part in parts_of(f)
-    ):
-        yield Finding(
-            verdict="stale",
-            what="output mode",
-            was="append",
-            now="update",
-            why="rows come out as soon as the filter lets their groups through, and groups that it "
-            "let through before the change are missing until their next row",
-            action=REBUILD,
-        )
     if now.mode == "complete" or (
         was.relation.rows == now.relation.rows and was.outputs == now.outputs
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ...physical.aggregate import AggregationStep, MergingSessionsExec, result_column
@@ -17,22 +18,35 @@ from ...physical.stateful import (
     StreamingLocalLimitExec,
 )
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
-from ..model.expressions.core import to_attribute
+from ..model.expressions.core import Expression, to_attribute
+from .implied import is_null_check, needed, simplified
 from .relations import Relation, handler, named, relation_of
+from .spelling import Symbol, order_key
 from .stored_meaning import state_symbol
-from .symbols import Symbol, aggregate, conjuncts, made_of, order_key, symbol
+from .symbols import aggregate, conjuncts, made_of, symbol
 
 
 @handler.register
 def _(plan: BaseJoinExec) -> Relation:
     """A join with a table. Which side is looked up makes no difference."""
     left, right = relation_of(plan.left), relation_of(plan.right)
+    if plan.join_type in ("Inner", "LeftSemi", "LeftOuter"):
+        right = _with_keys(right, getattr(plan, "right_keys", ()))
+    if plan.join_type in ("Inner", "LeftSemi", "RightOuter"):
+        left = _with_keys(left, getattr(plan, "left_keys", ()))
     kind_of_join, swapped = str(plan.join_type), False
     if kind_of_join == "RightOuter":
         kind_of_join, swapped = "LeftOuter", True
     elif kind_of_join in ("Inner", "Cross", "FullOuter"):
         swapped = order_key(right.rows) < order_key(left.rows)
     return _joined(plan, left, right, kind_of_join, swapped=swapped)
+
+
+def _with_keys(side: Relation, keys: Iterable[Expression]) -> Relation:
+    """A side's rows without checks for null: those with a null key find no match anyway."""
+    present = frozenset(part for key in side.all_of(keys) for part in needed(key))
+    checks = frozenset(f for f in side.filters if is_null_check(f) and f[4][0] in present)
+    return replace(side, filters=side.filters - checks)
 
 
 @handler.register
@@ -66,10 +80,10 @@ def _(plan: AggregationStep) -> Relation:
         if all(a.mode in ("Partial", "PartialMerge") for a in plan.aggregates) and plan.aggregates:
             return below
         return below.with_columns(named(plan.results, below))
-    keys = {to_attribute(k).expr_id: below.of(k) for k in plan.keys}
+    keys = {to_attribute(k).expr_id: simplified(below.of(k), below.filters) for k in plan.keys}
     columns = dict(keys)
     for function, buffers in zip(plan.aggregates, plan.buffers, strict=True):
-        meaning = aggregate(function, below.columns)
+        meaning = aggregate(function, below.columns, below.filters, grouped=bool(keys))
         columns[result_column(function).expr_id] = ("result", meaning)
         state = state_symbol(meaning)
         columns |= {b.expr_id: ("buffer", i, state) for i, b in enumerate(buffers)}

@@ -29,7 +29,8 @@ from .refusals import fields_of, fields_text
 from .relations import relation_of
 from .report import Finding, worst
 from .side import Side
-from .symbols import in_order, order_key
+from .spelling import order_key
+from .symbols import in_order
 from .verdicts import Verdict
 from .words import key_text, text_of
 

@@ -35,8 +35,9 @@ from ..model.text.text import pretty
 from .processor_init import variables_of
 from .python_code import code_of, mentions
 from .relations import Relation, Watermark, relation_of
+from .spelling import Symbol
 from .stored_meaning import nameless
-from .symbols import Symbol, conjuncts
+from .symbols import conjuncts
 from .words import columns_text, key_text, rows_text
 
 

@@ -6,8 +6,10 @@ differ in file names and line numbers; what is compared here leaves them out.
 
 from __future__ import annotations
 
+import dis
 import io
 import pickle
+import types
 from collections.abc import Hashable, Iterator
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +22,8 @@ _CODE = "('CodeType',)"
 _CLASSES = ("._make_skeleton_class", "._make_skeleton_enum")
 _MOST = 50_000
 _SHOW_VARIABLES = ("locals", "vars", "eval", "exec", "dir")
+_DOCUMENTATION = {"__doc__", "getdoc", "help"}
+_HAS_DOCSTRING = 0x4000000  # a flag since Python 3.13
 _PLACES = ("__file__", "__module__", "__doc__", "__qualname__", "__firstlineno__")
 
 
@@ -63,7 +67,8 @@ def _sent(value: object) -> Hashable:
 
 def _described(data: bytes) -> Hashable:
     try:
-        return _plain(_Reader(io.BytesIO(data)).load(), {})
+        tree = _Reader(io.BytesIO(data)).load()
+        return _Plain(documented=any(map(_reads_documentation, _codes(tree, set())))).of(tree)
     except Exception:  # a pickle of another kind: its bytes are all there is to compare
         return data
 
@@ -144,41 +149,91 @@ class _Reader(pickle.Unpickler):
         return _global("persistent")(pid)
 
 
-def _plain(value: Any, seen: dict[int, int]) -> Hashable:
-    """A read pickle as nested tuples; what refers to itself is named by its number."""
-    if value is None or isinstance(value, bool | int | float | str | bytes | complex):
-        return (type(value).__name__, value)
-    if isinstance(value, type) and issubclass(value, Pickled) and not value.by_value:
-        return ("global", value.name)
-    if isinstance(value, tuple):  # whether two equal ones are one object means nothing
-        return ("tuple", *(_plain(v, seen) for v in value))
-    if id(value) in seen:
-        return ("again", seen[id(value)])
-    seen[id(value)] = len(seen)
-    if len(seen) > _MOST:
-        raise ValueError("too large")
-    if is_made(value):
+def _codes(value: Any, seen: set[int]) -> Iterator[Pickled]:
+    """The code objects in a pickle."""
+    if not isinstance(value, tuple):  # those that are made here give their ids to others
+        if id(value) in seen:
+            return
+        seen.add(id(value))
+    if is_code(value):
+        yield value
+    if isinstance(value, Pickled):
+        yield from _codes((type(value), value.arguments, value.state), seen)
+    elif isinstance(value, type) and getattr(value, "by_value", False):
+        yield from _codes((value.arguments, value.state), seen)  # type: ignore[attr-defined]
+    elif isinstance(value, tuple | list | set | frozenset):
+        for part in value:
+            yield from _codes(part, seen)
+    elif isinstance(value, dict | MappingProxyType):
+        yield from _codes((*value, *value.values()), seen)
+
+
+class _Plain:
+    """Read pickles as nested tuples.
+
+    `documented`: whether code in it reads docstrings, which count for nothing otherwise.
+    """
+
+    def __init__(self, *, documented: bool) -> None:
+        self._documented = documented
+        self._seen: dict[int, int] = {}
+
+    def of(self, value: Any) -> Hashable:
+        """A value of a pickle; what refers to itself is named by its number."""
+        if value is None or isinstance(value, bool | int | float | str | bytes | complex):
+            return (type(value).__name__, value)
+        if isinstance(value, type) and issubclass(value, Pickled) and not value.by_value:
+            return ("global", value.name)
+        if isinstance(value, tuple):  # whether two equal ones are one object means nothing
+            return ("tuple", *map(self.of, value))
+        if id(value) in self._seen:
+            return ("again", self._seen[id(value)])
+        self._seen[id(value)] = len(self._seen)
+        if len(self._seen) > _MOST:
+            raise ValueError("too large")
+        if is_made(value):
+            return self._made(value)
+        match value:
+            case dict() | MappingProxyType():
+                pairs = ((self.of(k), self.of(v)) for k, v in value.items() if k not in _PLACES)
+                return ("dict", tuple(sorted(pairs, key=repr)))
+            case set() | frozenset():
+                return ("set", tuple(sorted(map(self.of, value), key=repr)))
+            case list():
+                return ("list", *map(self.of, value))
+            case _:
+                return (type(value).__name__, repr(value))
+
+    def _made(self, value: Any) -> Hashable:
         arguments = value.arguments
         if value.name.endswith(_CODE):
+            if not self._documented:
+                arguments = _without_documentation(arguments)
             arguments = _without_place(arguments)
-        kind = _plain(type(value), seen) if getattr(type(value), "by_value", False) else value.name
-        return (
-            kind,
-            tuple(_plain(a, seen) for a in arguments),
-            tuple(_plain(s, seen) for s in value.state),
-        )
-    match value:
-        case dict() | MappingProxyType():
-            pairs = (
-                (_plain(k, seen), _plain(v, seen)) for k, v in value.items() if k not in _PLACES
-            )
-            return ("dict", tuple(sorted(pairs, key=repr)))
-        case set() | frozenset():
-            return ("set", tuple(sorted((_plain(v, seen) for v in value), key=repr)))
-        case list():
-            return ("list", *(_plain(v, seen) for v in value))
-        case _:
-            return (type(value).__name__, repr(value))
+        kind = self.of(type(value)) if getattr(type(value), "by_value", False) else value.name
+        return (kind, tuple(map(self.of, arguments)), tuple(map(self.of, value.state)))
+
+
+def _reads_documentation(code: Pickled) -> bool:
+    """Whether code may read a docstring."""
+    constants, names = code.arguments[7:9]
+    return not _DOCUMENTATION.isdisjoint(str(one) for one in (*constants, *names))
+
+
+def _without_documentation(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A code object's arguments, its constants where it uses them: it uses no docstring.
+
+    In the order of Python 3.11's constructor: 5 are its flags, 6 its instructions, 7 its constants.
+    """
+    try:
+        code = types.CodeType(*arguments)
+    except (TypeError, ValueError):  # of another version of Python
+        return arguments
+    steps = tuple(
+        (one.opname, one.argval if one.opcode in dis.hasconst else one.arg)
+        for one in dis.get_instructions(code)
+    )
+    return (*arguments[:5], arguments[5] & ~_HAS_DOCSTRING, steps, (), *arguments[8:])
 
 
 def _without_place(arguments: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from ...physical.basic import EventTimeWatermarkExec
+from ...rules.preparation.state import has_single_watermark, propagate_watermarks
+from ..model.errors import PlanningError
 from ..model.formats import FILE_FORMATS
 from ..model.schemas.types import StructType
 from ..model.settings.pinned import STATE_ENCODING
@@ -36,7 +39,7 @@ def refused(
     now: str,
     why: str,
     action: str,
-    condition: str,
+    condition: str | None,
     operator: int | None = None,
 ) -> Finding:
     """A finding that Spark raises as it plans the first batch."""
@@ -295,6 +298,26 @@ def properties(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterato
                 return
 
 
+def watermarks(stored: StoredCheckpoint, now: Side, was: Side | None) -> Iterator[Finding]:
+    """One watermark above another: Spark finds out once the query's has left 1970."""
+    if stored.committed is None or not now.operators:
+        return
+    try:
+        propagate_watermarks(now.plan, 1, redefine=has_single_watermark(now.conf))
+    except PlanningError as error:
+        marks = now.plan.collect(EventTimeWatermarkExec)
+        yield refused(
+            "watermark",
+            "",
+            ", ".join(
+                f"{mark.event_time.name} with a delay of {mark.delay_text}" for mark in marks
+            ),
+            error.message.strip(),
+            error.hint or "keep one of the watermarks",
+            error.condition,
+        )
+
+
 def _difference(added: int) -> str:
     if added:
         return (
@@ -334,5 +357,5 @@ def _type_text(value: Any) -> str:
             return str(value)
 
 
-ORDER = (names, sources, operators, schemas, properties)
+ORDER = (names, sources, operators, schemas, properties, watermarks)
 """The checks in Spark's order: each only where those before it refuse nothing."""

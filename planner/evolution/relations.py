@@ -46,28 +46,31 @@ from ..model.frozen import dataclass
 from ..model.memo import remembered
 from ..model.plans.query_plan import QueryPlan
 from ..model.text.literal_text import session_time_zone
+from .implied import is_null_check, without_implied
+from .spelling import Symbol, order_key
 from .symbols import (
     Columns,
-    Symbol,
     conjuncts,
     kind,
-    order_key,
     own_fields,
     symbol,
     symbol_of_other,
-    without_implied,
 )
 from .zones import reads_instant
 
 TEXT_FORMATS = ("json", "csv", "xml")
+_NAMES_IN_ONE_CASE = ("json", "xml")
 Rows = tuple[Hashable, frozenset[Symbol]]
 
 
 @dataclass(frozen=True)
 class Watermark:
-    """An event time with the delay of its watermark, milliseconds."""
+    """An event time with the delay of its watermark, milliseconds, and the rows that move it.
 
-    rows: Hashable
+    Of the filters that these pass, checks for null are left out: Spark adds and moves them.
+    """
+
+    rows: Rows
     column: Symbol
     delay_ms: int
 
@@ -133,6 +136,7 @@ def handler(plan: SparkPlan) -> Relation:
     inputs = [relation_of(child) for child in plan.children]
     columns: dict[int, Symbol] = {k: v for each in inputs for k, v in each.columns.items()}
     skipped = {*plan.child_fields, "codegen_stage", "plan_id", "state_info", "attributes"}
+    skipped |= {"state_type"}  # of which a function sees the values alone
     skipped |= {"event_time_watermark_for_late_events", "event_time_watermark_for_eviction"}
     given = tuple(i.outputs(c) for i, c in zip(inputs, plan.children, strict=True))
     base = (*own_fields(plan, columns, skipped), tuple(i.rows for i in inputs), given)
@@ -166,10 +170,14 @@ def _(plan: LocalTableScanExec) -> Relation:
 def _source_columns(
     attributes: Iterable[AttributeReference], file_format: str
 ) -> dict[int, Symbol]:
-    """Text may hold timestamps without an offset: the zone says what instants they are."""
+    """Text may hold timestamps without an offset: the zone says what instants they are.
+
+    Columns of JSON and XML are found by their names as they are written.
+    """
+    exact = file_format in _NAMES_IN_ONE_CASE
     zone = session_time_zone() if file_format in TEXT_FORMATS else None
     return {
-        a.expr_id: ("column", a.name.lower(), kind(a.data_type))
+        a.expr_id: ("column", a.name if exact else a.name.lower(), kind(a.data_type))
         + ((zone,) if zone is not None and reads_instant(a.data_type) else ())
         for a in attributes
     }
@@ -219,7 +227,8 @@ def _(plan: FilterExec) -> Relation:
 @handler.register
 def _(plan: EventTimeWatermarkExec) -> Relation:
     below = relation_of(plan.child)
-    mark = Watermark(below.base, below.of(plan.event_time), plan.delay_ms)
+    filters = frozenset(f for f in below.filters if not is_null_check(f))
+    mark = Watermark((below.base, filters), below.of(plan.event_time), plan.delay_ms)
     return replace(below, watermarks=below.watermarks | {mark})
 
 

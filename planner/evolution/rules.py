@@ -11,10 +11,12 @@ from typing import Any
 
 from ..model.plans.join_types import INNER_JOINS, OUTER_JOINS
 from .change import KEEP, Change, Rule
+from .implied import is_null_check, not_following
 from .operators import Fact
 from .report import Finding
-from .stored_meaning import overwritten, readable, serves
-from .symbols import Symbol, made_of, order_key
+from .spelling import Symbol, order_key
+from .stored_meaning import filled, nulls_ignored, overwritten, readable, serves, within
+from .symbols import made_of
 from .verdicts import Verdict
 
 _PADDING = (*INNER_JOINS, *OUTER_JOINS)
@@ -79,12 +81,13 @@ def join_rows(change: Change) -> Iterator[Finding]:
 def _but_nulls(fact: Fact) -> Hashable:
     """A side's rows without the filters on nulls that Spark derives from the join."""
     base, filters = fact.value
-    return base, frozenset(f for f in filters if f[:2] != ("call", "isnotnull"))
+    return base, frozenset(f for f in filters if not is_null_check(f))
 
 
 def _only_nulls_added(was: Fact, now: Fact) -> bool:
     (was_base, was_filters), (base, filters) = was.value, now.value
-    return was_base == base and was_filters <= filters and _but_nulls(was) == _but_nulls(now)
+    tighter = not not_following(was_filters, filters)
+    return was_base == base and tighter and _but_nulls(was) == _but_nulls(now)
 
 
 def _same_keys_left_out(change: Change) -> bool:
@@ -95,7 +98,7 @@ def _same_keys_left_out(change: Change) -> bool:
     for side, own in (("left", left_keys), ("right", right_keys)):
         was, now = change.was.facts[f"{side} rows"].value, change.now.facts[f"{side} rows"].value
         (was_base, was_filters), (base, filters) = was, now
-        if was_base != base or was_filters - filters:
+        if was_base != base or not_following(was_filters, filters):
             return False
         if not made_of(filters - was_filters, frozenset(own)):
             return False
@@ -148,14 +151,20 @@ def _same_set(was: Iterable[Hashable], now: Iterable[Hashable]) -> bool:
 
 @about("aggregates")
 def aggregates(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
-    """Buffers differ by their place alone."""
-    changed = [pair for pair in zip(was.value, now.value, strict=False) if pair[0] != pair[1]]
+    """Buffers differ by their place alone, and by what they make of rows that pass all filters."""
+    filters = _all_filters(change)
+    pairs = zip(was.value, now.value, strict=False)
+    both = [(within(one, filters), within(other, filters)) for one, other in pairs]
+    changed = [pair for pair in both if pair[0] != pair[1]]
     changed = [pair for pair in changed if not serves(*pair)]
     if not changed and len(was.value) == len(now.value):
         return None
     if not all(readable(*pair) for pair in changed):
         why = "the stored bytes are those of another kind of object: reading them fails the batch"
         return "refused", why
+    if change.mode == "update" and _has_keys(change) and all(filled(*pair) for pair in changed):
+        why = "each new row makes a number of the old null; groups without one stay null"
+        return "stale", why
     if change.mode == "update" and all(overwritten(new) for _, new in changed):
         why = "each new row overwrites what the buffer held; groups without one keep the old value"
         return "stale", why
@@ -164,6 +173,17 @@ def aggregates(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
         return "differs", why
     why = "the stored numbers are of the old function or column, and new rows are added to them"
     return "differs", why
+
+
+def _all_filters(change: Change) -> frozenset[Symbol]:
+    """The filters of the rows before and now, where these differ."""
+    facts = change.facts("input")
+    return frozenset() if facts is None else facts[0].value[1] | facts[1].value[1]
+
+
+def _has_keys(change: Change) -> bool:
+    """Whether each group has a row; without keys there is one of none."""
+    return bool(change.now.facts["keys"].value)
 
 
 def _functions(buffers: Iterable[Symbol]) -> tuple[Hashable, ...]:
@@ -182,16 +202,41 @@ def limit(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
 def inputs(change: Change, fact: str, was: Fact, now: Fact) -> Effect:
     """State was made of the rows that reached the operator."""
     (was_base, was_filters), (base, filters) = was.value, now.value
-    added, removed = filters - was_filters, was_filters - filters
+    added, removed = filters - was_filters, not_following(was_filters, filters)
     known = _known(change.now.facts["keys"].value) if "keys" in change.now.facts else frozenset()
     whole_groups = was_base == base and not removed and made_of(frozenset(added), known)
+    # Checks for null may be moved below the watermark, which rows with a null then move no more.
+    moves = "watermark" in change.now.facts and any(map(is_null_check, added))
     if (
         whole_groups
+        and not moves
         and change.mode != "complete"
         and not (change.mode == "append" and "aggregates" in change.now.facts)
     ):
         return "stale", "the filter leaves out whole groups: what is in the sink of them stays"
+    if was_base == base and (added or removed) and _count_for_nothing(change, added, removed):
+        return (
+            "stale",
+            "rows that the filter leaves out change no buffer; groups of only these stay",
+        )
     return "differs", "the state was made of other rows than those that come in now"
+
+
+def _count_for_nothing(
+    change: Change, added: frozenset[Symbol], removed: frozenset[Symbol]
+) -> bool:
+    """Whether rows that fail a filter add nothing to any buffer, and only make groups come out."""
+    if change.mode != "update" or "watermark" in change.now.facts:
+        return False
+    for filters, unfiltered in ((added, change.was), (removed, change.now)):
+        buffers = unfiltered.facts.get("aggregates")
+        if buffers is None or not buffers.value:
+            return False
+        ignored = [nulls_ignored(buffer) for buffer in buffers.value]
+        for condition in filters:
+            if not is_null_check(condition) or any(condition[4][0] not in i for i in ignored):
+                return False
+    return True
 
 
 def _known(keys: Iterable[Any]) -> frozenset[Symbol]:
@@ -218,6 +263,8 @@ def watermark(change: Change) -> Iterator[Finding]:
         )
     was, now = facts
     why = "what the old watermark evicted or dropped is gone, and what it kept comes out otherwise"
+    if was.text == now.text:
+        why = "other rows move the watermark: what the old one evicted or dropped is gone"
     yield change.finding("watermark", "differs", was.text, now.text, why)
 
 
@@ -251,6 +298,9 @@ def output_mode(change: Change) -> Iterator[Finding]:
         case ("complete", "append"):
             why = "groups that the sink holds already come out again when the watermark passes them"
             verdict = "differs"
+        case ("append", "update"):
+            why = "groups that are open at the change come out with their next row, and not without"
+            verdict = "stale"
         case ("update", "append"):
             why = "rows that update mode wrote before their groups were final stay in the sink"
             verdict = "stale"

@@ -32,7 +32,7 @@ from ..model.tree import replace
 from . import combining as combining  # its handlers of operators
 from .operators import OperatorMeaning, stateful_operators
 from .relations import Relation, relation_of
-from .symbols import Symbol
+from .spelling import Symbol
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,14 @@ class SourcePlace:
         path: where its files are, as the query has it; "" if it does not say.
         name: the name given with DataStreamReader.name.
         format: json, parquet, rate, ...
+        options: those of its reader, where the query says them by itself; they are not stored.
     """
 
     view: str
     path: str = ""
     name: str | None = None
     format: str = "json"
+    options: Mapping[str, str] | None = None
 
     @property
     def identity(self) -> str:
@@ -186,7 +188,8 @@ def _place(
 ) -> SourcePlace:
     known = described.get(relation.name)
     if known is not None:
-        return SourcePlace(relation.name, known.path or "", known.name, known.format)
+        path = known.path or ""
+        return SourcePlace(relation.name, path, known.name, known.format, known.options)
     source = execution.catalog.get(relation.name)
     if not isinstance(source, Source):
         return SourcePlace(view=relation.name)
@@ -215,7 +218,10 @@ def document_of(side: Side) -> dict[str, Any] | None:
         "version": VERSION,
         "output_mode": side.mode,
         "conf": dict(side.asked.settings),
-        "sources": list(map(asdict, side.sources)),
+        "sources": [
+            {name: value for name, value in asdict(source).items() if name != "options"}
+            for source in side.sources
+        ],
         "plan": plan,
     }
 

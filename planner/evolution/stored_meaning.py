@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from ..model.registry import find
-from .symbols import Symbol
+from .aggregates import aggregate_of, ignored_nulls
+from .implied import not_null
+from .spelling import Symbol, is_zero
 
 
 def nameless(value: Symbol) -> Symbol:
@@ -82,6 +84,43 @@ def overwritten(buffer: Symbol) -> bool:
     """Whether a group's next row fills the buffer anew, whatever it held: last, nulls included."""
     name, options, _, rows = _buffer_parts(buffer)
     return name == "last" and "True" not in str(options) and not rows
+
+
+def filled(was: Symbol, now: Symbol) -> bool:
+    """Whether a group's next row gives what another function's buffer would hold of all its rows.
+
+    Of `sum(coalesce(x, 0))` the buffer is that of `sum(x)`, but for groups in which x was null.
+    """
+    old, new = _buffer_parts(was), _buffer_parts(now)
+    if (old[0], new[0]) != ("sum", "sum") or was[1] != now[1] or old[3] or new[3]:
+        return False
+    match old[2], new[2]:
+        case (value,), (("call", "coalesce", _, _, (present, zero)),):
+            return value == present and is_zero(zero)
+        case _:
+            return False
+
+
+def within(buffer: Symbol, filters: frozenset[Symbol]) -> Symbol:
+    """What a buffer makes of rows that pass filters."""
+    match buffer:
+        case ("buffer", place, ("aggregate", function, distinct, rows)):
+            return (
+                "buffer",
+                place,
+                aggregate_of(function, rows, distinct=distinct, filters=filters),
+            )
+        case _:
+            return buffer
+
+
+def nulls_ignored(buffer: Symbol) -> frozenset[Symbol]:
+    """What leaves a buffer as it is in rows in which it is null."""
+    match buffer:
+        case ("buffer", _, ("aggregate", function, _, rows)):
+            return ignored_nulls(function) | not_null(rows)
+        case _:
+            return frozenset()
 
 
 def _buffer_parts(buffer: Symbol) -> tuple[Hashable, Hashable, Hashable, Hashable]:

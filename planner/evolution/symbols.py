@@ -8,7 +8,7 @@ out.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping
 from dataclasses import fields
 from functools import singledispatch
 
@@ -26,24 +26,28 @@ from ..model.expressions.core import (
     Literal,
 )
 from ..model.expressions.equality import operands
-from ..model.expressions.predicates import split, split_conjuncts
+from ..model.expressions.predicates import split
 from ..model.expressions.python_functions import PythonUDF
-from ..model.registry import find
+from ..model.expressions.windows import PreciseTimestampConversion
+from ..model.functions.time_values import UNIT_MICROS
 from ..model.schemas.types import (
     ArrayType,
     DataType,
     DecimalType,
+    DoubleType,
     IntegralType,
     MapType,
     StructType,
+    TimestampType,
 )
 from ..model.tree import TreeNode
+from .aggregates import aggregate_of
 from .python_code import code_of
+from .spelling import ONE, ZERO, Symbol, call_of, chosen, conditions_in, order_key
 from .stored import shape
 from .zones import call_reads_clock, cast_reads_clock
 
-Symbol = tuple[Hashable, ...]
-"""Nested tuples; the first item names what it is."""
+_WITHOUT_SHIFTS = ("UTC", "Etc/UTC", "GMT", "Z")
 Columns = Mapping[int, Symbol]
 """What each column is, by its expression id."""
 
@@ -73,11 +77,19 @@ def symbol(expression: Expression, columns: Columns) -> Symbol:
         case Call(spec=spec) if spec.replacement is not None:
             return symbol(spec.replacement(expression), columns)
         case Call():
-            return _window_start(expression, columns) or _call(expression, columns)
-        case CaseWhen(conditions=(condition,), values=(value,)):
+            return (
+                _window_start(expression, columns)
+                or _truncated(expression, columns)
+                or _call(expression, columns)
+            )
+        case PreciseTimestampConversion():
+            return _converted(expression, columns)
+        case CaseWhen(conditions=conditions, values=values):
             other = expression.otherwise or Literal(value=None, type_=expression.data_type)
-            chosen = tuple(symbol(part, columns) for part in (condition, value, other))
-            return ("call", "if", None, (), chosen)
+            result = symbol(other, columns)
+            for condition, value in zip(reversed(conditions), reversed(values), strict=True):
+                result = chosen(symbol(condition, columns), symbol(value, columns), result)
+            return result
         case LambdaVariable(expr_id=expr_id, name=name):
             return columns.get(expr_id, ("variable", name))
         case LambdaFunction():
@@ -90,7 +102,7 @@ def conjuncts(condition: Expression | None, columns: Columns) -> frozenset[Symbo
     """The parts of a condition, in no order."""
     if condition is None:
         return frozenset()
-    return frozenset(symbol(part, columns) for part in split_conjuncts(condition))
+    return frozenset(conditions_in(symbol(condition, columns)))
 
 
 def kind(data_type: DataType) -> Hashable:
@@ -110,63 +122,24 @@ def kind(data_type: DataType) -> Hashable:
             return data_type.simple
 
 
-def aggregate(expression: AggregateExpression, columns: Columns) -> Symbol:
-    """An aggregate function over its rows, whatever the step of its computation."""
-    function = symbol(expression.function, columns)
-    rows = conjuncts(expression.filter, columns)
-    match function:
-        case ("call", "count", zone, options, (counted,)):
-            condition = _counted_if(counted)  # type: ignore[arg-type]
-            if condition is not None:
-                function = ("call", "count", zone, options, ())
-                rows |= frozenset(_all_of(condition))
-        case ("call", str(name), zone, options, (("call", "if", _, _, parts), *others)) if (
-            _skips_nulls(name) and all(_is_literal(other) for other in others)
-        ):
-            match parts:
-                case (tuple(within), value, ("literal", _, "None")):
-                    # `sum(IF(c, x, NULL))` is `sum(x) FILTER (WHERE c)`.
-                    function = ("call", name, zone, options, (value, *others))
-                    rows |= frozenset(_all_of(within))
-    return ("aggregate", function, expression.distinct, rows)
+def aggregate(
+    expression: AggregateExpression,
+    columns: Columns,
+    filters: frozenset[Symbol] = frozenset(),
+    *,
+    grouped: bool = False,
+) -> Symbol:
+    """An aggregate function over its rows, whatever the step of its computation.
 
-
-def _is_literal(value: Hashable) -> bool:
-    return isinstance(value, tuple) and value[0] == "literal"
-
-
-def _skips_nulls(name: str) -> bool:
-    """Whether rows in which the first argument is null count for nothing, whatever the options."""
-    spec = find(name)
-    return spec is not None and spec.kind == "aggregate" and not spec.null_treatment
-
-
-def _counted_if(counted: Symbol) -> Symbol | None:
-    """The condition `c` of `count(IF(c, 1, NULL))`, and of what `count_if(c)` is planned as."""
-    match counted:
-        case ("call", "if", _, _, (condition, ("literal", _, value), ("literal", _, "None"))):
-            return condition if value != "None" else None  # type: ignore[return-value]
-        case ("call", "if", _, _, (("call", "not", _, _, (no,)), ("literal", _, "None"), yes)):
-            return yes if yes == no else None  # type: ignore[return-value]
-    return None
-
-
-def _all_of(condition: Symbol) -> tuple[Symbol, ...]:
-    match condition:
-        case ("call", "and", _, _, tuple(parts)):
-            return parts
-    return (condition,)
-
-
-def parts_of(value: Hashable) -> Iterator[Symbol]:
-    """A symbol and all symbols in it."""
-    if isinstance(value, tuple):
-        yield value
-        for part in value:
-            yield from parts_of(part)
-    elif isinstance(value, frozenset):
-        for part in value:
-            yield from parts_of(part)
+    `filters` is what all rows pass; `grouped` says whether no group is without a row.
+    """
+    return aggregate_of(
+        symbol(expression.function, columns),
+        conjuncts(expression.filter, columns),
+        distinct=expression.distinct,
+        filters=filters,
+        grouped=grouped,
+    )
 
 
 def made_of(value: Hashable, known: frozenset[Symbol]) -> bool:
@@ -180,17 +153,6 @@ def made_of(value: Hashable, known: frozenset[Symbol]) -> bool:
     if isinstance(value, frozenset):
         return all(made_of(part, known) for part in value)
     return True
-
-
-def order_key(value: Hashable) -> str:
-    """A text to sort by, the same in every process: a set's own order is not."""
-    match value:
-        case tuple():
-            return f"({','.join(map(order_key, value))})"
-        case frozenset():
-            return f"{{{','.join(sorted(map(order_key, value)))}}}"
-        case _:
-            return repr(value)
 
 
 def in_order(symbols: frozenset[Symbol]) -> tuple[Symbol, ...]:
@@ -227,7 +189,7 @@ def _field(field: GetStructField, parent: Symbol) -> Symbol:
             part: Symbol = parts[2 * field.ordinal + 1]
             return part
         case ("column", str(name), ("struct", *_)):
-            return ("column", f"{name}.{field.field.name.lower()}", kind(field.data_type))
+            return ("column", f"{name}.{field.field.name}", kind(field.data_type))
         case _:
             return ("field", field.ordinal, parent)
 
@@ -237,25 +199,54 @@ def _call(call: Call, columns: Columns) -> Symbol:
     name, arguments = operands(call)
     if spec.associative:
         arguments = tuple(part for a in arguments for part in split(a, name))
+    if spec.in_doubles:
+        arguments = tuple(map(_before_double, arguments))
     parts = [symbol(argument, columns) for argument in arguments]
-    compared = one_of(parts) if name == "or" else None
-    if name == "inset" or compared is not None:
-        name, parts = "in", list(compared or parts)
-    if spec.commutative and name != "in":
-        parts.sort(key=order_key)
-    elif name == "in":
-        parts[1:] = sorted(parts[1:], key=order_key)
-    elif name == "named_struct":  # its names are not its meaning
+    for place in spec.any_case:
+        parts[place] = _in_capitals(parts[place])
+    if spec.weight is not None and parts[spec.weight :] == [ONE]:
+        parts.pop()
+    if name == "named_struct":  # its names are not its meaning
         parts[::2] = [("name",)] * len(parts[::2])
     elif name == "count" and all(isinstance(a, Literal) and a.value is not None for a in arguments):
         parts = []
     zone = call.time_zone if call_reads_clock(call) else None
-    given = call.options[1:] if name == "makedecimal" else call.options  # but for its precision
-    options = tuple(repr(option) for option in given)
+    options = tuple(repr(option) for option in _options(call))
     if spec.by_width:
-        stored = (a for i, a in enumerate(call.arguments) if i not in spec.used_at_the_end)
+        skipped = (*spec.used_at_the_end, spec.weight)
+        stored = (a for i, a in enumerate(call.arguments) if i not in skipped)
         options += tuple(repr(shape(a.data_type.json)) for a in stored)
-    return ("call", name, zone, options, tuple(parts))
+    return call_of(name, zone, options, parts)
+
+
+def _options(call: Call) -> tuple[object, ...]:
+    """The options that say something of the value."""
+    spec = call.spec
+    if spec.of_null is not None:
+        value = spec.of_null(call)
+        return () if value is None else (value,)
+    if spec.name == "makedecimal":  # but for its precision
+        return call.options[1:]
+    if spec.name == "named_struct" and not any(call.options[1:]):  # but for how it was written
+        return ()
+    return call.options
+
+
+def _before_double(value: Expression) -> Expression:
+    """What a whole number was before it was made a double."""
+    match value:
+        case Cast(child=child, type_=DoubleType()) if isinstance(child.data_type, IntegralType):
+            return child
+        case _:
+            return value
+
+
+def _in_capitals(text: Symbol) -> Symbol:
+    match text:
+        case ("literal", kind_, str(value)):
+            return ("literal", kind_, value.upper())
+        case _:
+            return text
 
 
 def _window_start(call: Call, columns: Columns) -> Symbol | None:
@@ -268,8 +259,42 @@ def _window_start(call: Call, columns: Columns) -> Symbol | None:
                 otherwise=Call(name="%", arguments=(Call(arguments=(again, offset)), _)),
             ),
         ) if call.name == "-" and time == again and isinstance(offset, Literal):
-            return ("window start", symbol(time, columns), slide, offset.value)
+            # Windows that start a whole number of slides later are the same ones.
+            start = offset.value % slide  # type: ignore[operator]
+            return ("window start", symbol(time, columns), slide, start)
     return None
+
+
+def _truncated(call: Call, columns: Columns) -> Symbol | None:
+    """`date_trunc('MINUTE', t)` as the start of the window of a minute that the time is in.
+
+    So it is where each unit of the clock is as long as the window, as it is in UTC.
+    """
+    if call.name != "date_trunc" or call.time_zone not in _WITHOUT_SHIFTS:
+        return None
+    match call.arguments:
+        case (Literal(value=str(unit)), time) if isinstance(time.data_type, TimestampType):
+            micros = UNIT_MICROS.get(unit.upper())
+            if micros is None:
+                return None
+            instant, number = kind(time.data_type), "integer"
+            since_epoch = ("PreciseTimestampConversion", symbol(time, columns), instant, number)
+            start = ("call", "-", None, (), (("window start", since_epoch, micros, 0), ZERO))
+            return ("PreciseTimestampConversion", start, number, instant)
+        case _:
+            return None
+
+
+def _converted(conversion: PreciseTimestampConversion, columns: Columns) -> Symbol:
+    """A time as its microseconds or the other way round; there and back it is what it was."""
+    converted = symbol_of_other(conversion, columns)
+    match converted:
+        case (name, (inner_name, tuple(inner), source, between), again, target) if (
+            name == inner_name and between == again and source == target
+        ):
+            return inner
+        case _:
+            return converted
 
 
 def _lambda(function: LambdaFunction, columns: Columns) -> Symbol:
@@ -306,55 +331,3 @@ def _value(value: object, columns: Columns) -> Hashable:
             return value
         case _:
             return repr(value)
-
-
-def one_of(parts: Sequence[Symbol]) -> tuple[Symbol, ...] | None:
-    """What `x = 1 OR x = 2` compares: x, then the constants; None if it is something else."""
-    values: list[Symbol] = []
-    subject: Symbol | None = None
-    for part in parts:
-        if part[:2] != ("call", "=") or len(part) != 5:
-            return None
-        sides: tuple[Symbol, Symbol] = part[4]  # type: ignore[assignment]
-        constants = [side for side in sides if side[0] == "literal"]
-        others = [side for side in sides if side[0] != "literal"]
-        if len(constants) != 1 or subject not in (None, others[0]):
-            return None
-        subject = others[0]
-        values.append(constants[0])
-    return None if subject is None else (subject, *values)
-
-
-def without_implied(filters: frozenset[Symbol]) -> frozenset[Symbol]:
-    """Filters without the null checks that others imply: `v > 1` leaves no null."""
-    implied = {part for condition in filters for part in _never_null(condition)}
-    return frozenset(
-        f
-        for f in filters
-        if not (f[:2] == ("call", "isnotnull") and f[4][0] in implied)  # type: ignore[index]
-    )
-
-
-def _never_null(condition: Symbol) -> Iterator[Hashable]:
-    """What is not null in rows that a comparison lets through."""
-    match condition:
-        case ("call", "in", _, _, (one, *_)):
-            yield from _needed(one)
-        case ("call", str(name), _, _, tuple(sides)):
-            spec = find(name)
-            if spec is not None and spec.mirror is not None and spec.null_intolerant:
-                for side in sides:
-                    yield from _needed(side)
-
-
-def _needed(value: Hashable) -> Iterator[Hashable]:
-    """A value and the parts that make it null where they are null."""
-    yield value
-    match value:
-        case ("call", str(name), _, _, tuple(parts)):
-            spec = find(name)
-            if spec is not None and spec.null_intolerant:
-                for part in parts:
-                    yield from _needed(part)
-        case ("cast", _, _, _, inner):
-            yield from _needed(inner)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..model.expressions.core import AttributeReference
 from ..model.expressions.intervals import interval_text
-from .symbols import Symbol
+from .spelling import Symbol
 
 _WORDS_BETWEEN = ("and", "or", "div")
 _LONGEST = 320
@@ -86,7 +86,7 @@ def key_text(key: Symbol) -> str:
 
 def window_of(key: Symbol) -> str | None:
     """`window(ts, 1 minute, 30 seconds)` for the struct that a window is computed as."""
-    struct: Any = key[1][0] if key[0] == "one of" else key  # type: ignore[index]
+    struct: Any = key[1][0] if key[0] == "one of" else key
     match struct:
         case ("call", "named_struct", _, _, (_, start, _, end)):
             size = _gap(start, end)

@@ -13,6 +13,11 @@ RUN_FORMATS = ("json", "parquet", "csv", "orc", "text", "avro")
 """The formats of files that the runtime reads and writes."""
 FILE_FORMATS = (*RUN_FORMATS, "xml", "binaryfile")
 """All formats of files that a query may name."""
+PACE = (
+    *("maxfilespertrigger", "maxbytespertrigger", "latestfirst", "filenameonly", "maxfileage"),
+    *("maxcachedfiles", "discardcachedinputratio", "cleansource", "sourcearchivedir"),
+)
+"""Options of streams of files that say when a file is read, not what it holds; in lower case."""
 COLUMNAR_FORMATS = ("parquet", "orc")
 """Those whose readers read only the columns that a query needs."""
 

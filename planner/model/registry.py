@@ -251,6 +251,11 @@ class FunctionSpec:
         by_width: whether the value, or what the buffer holds, depends on how wide a number is: of
             an INT it is another one than of the equal BIGINT.
         used_at_the_end: positions of arguments that the buffer does not depend on.
+        weight: the position of an aggregate's last argument where that says how often a row counts,
+            by default once.
+        of_null: what a call gives of null, where that is not null in every session (size).
+        in_doubles: an aggregate that makes doubles of whole numbers before it computes with them.
+        any_case: positions of constant texts in which upper and lower case mean the same.
         treats_alike: what an engine makes of one argument says what it makes of all.
         constant_text: what a constant text among the arguments is: something that the function
             reads in its own way, data like any other, or one of these patterns and formats.
@@ -317,6 +322,10 @@ class FunctionSpec:
     state_object: str | None = None
     by_width: bool = False
     used_at_the_end: tuple[int, ...] = ()
+    weight: int | None = None
+    of_null: Callable[[Call], object] | None = None
+    in_doubles: bool = False
+    any_case: tuple[int, ...] = ()
     treats_alike: bool = False
     constant_text: Literal["read", "data", "regex", "like", "time format"] = "read"
     constant_number: bool = False

@@ -226,6 +226,7 @@ register(
             sql=percentile_sql,
             forms=percentile_forms,
             used_at_the_end=(1,),
+            weight=2,
         ),
         object_aggregate(
             "percentile_cont",

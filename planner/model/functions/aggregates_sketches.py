@@ -136,6 +136,7 @@ register(
         pretty="{name}({0})",
         sql=mode_sql,
         forms=mode_forms,
+        state="counts",
         state_object="counts",
         by_width=True,
     ),

@@ -221,7 +221,13 @@ def _sum(name: str) -> FunctionSpec:
 
 def _avg(name: str) -> FunctionSpec:
     return aggregate(
-        name, _avg_type, _check, forms=_avg_forms, order_irrelevant="exact", state="sum and count"
+        name,
+        _avg_type,
+        _check,
+        forms=_avg_forms,
+        order_irrelevant="exact",
+        state="sum and count",
+        in_doubles=True,
     )
 
 

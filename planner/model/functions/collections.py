@@ -204,6 +204,7 @@ register(
                 sql=_size_sql,
                 nullable=lambda call: not _size_of_null(call) and null_if_any(call),
                 evaluate=_size_value,
+                of_null=lambda call: -1 if _size_of_null(call) else None,
                 ansi_free=True,
             ),
             "cardinality",

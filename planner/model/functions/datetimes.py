@@ -264,6 +264,7 @@ register(
         nullable=always_null,
         null_for_null=True,
         evaluate=values.trunc,
+        any_case=(1,),
     ),
     scalar(
         "date_trunc",
@@ -273,6 +274,7 @@ register(
         nullable=always_null,
         null_for_null=True,
         evaluate=values.date_trunc,
+        any_case=(0,),
     ),
     _unit_function("timestampadd", ["bigint", "anytimestamp"], 2),
     _unit_function("timestampdiff", ["timestamp", "timestamp"], LONG),

@@ -110,14 +110,15 @@ def trunc(call: Call, days: int, unit: str) -> int | None:
     return None if start is None else (start - EPOCH).days
 
 
-_UNITS = {"MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": MICROS, "MINUTE": 60 * MICROS}
-_UNITS |= {"HOUR": 3600 * MICROS, "DAY": 86_400 * MICROS, "DD": 86_400 * MICROS}
+UNIT_MICROS = {"MICROSECOND": 1, "MILLISECOND": 1000, "SECOND": MICROS, "MINUTE": 60 * MICROS}
+UNIT_MICROS |= {"HOUR": 3600 * MICROS, "DAY": 86_400 * MICROS, "DD": 86_400 * MICROS}
+"""The length of the units of one length that `date_trunc` knows."""
 
 
 def date_trunc(call: Call, unit: str, micros: int) -> int | None:
     """The start of the unit that the time is in; null for another unit."""
     local = local_micros(micros, _zone(call))
-    size = _UNITS.get(unit.upper(), 0)
+    size = UNIT_MICROS.get(unit.upper(), 0)
     if size:
         return utc_micros(local // size * size, _zone(call))
     start = _start(EPOCH + span(days=local // (86_400 * MICROS)), unit)
