@@ -215,3 +215,13 @@ def test_a_source_that_does_not_say_it_is_refused_before_the_start(
     with pytest.raises(StateplanError) as caught:
         run(session, "delta", tmp_path, "t.select('_metadata.file_name')")
     assert caught.value.condition == "STATEPLAN_UNSUPPORTED_COLUMN"
+
+
+@pytest.mark.parametrize("format", ["text", "parquet"])
+def test_signs_in_names_of_files(session: Any, tmp_path: Path, format: str) -> None:
+    folder = tmp_path / "100%25"
+    folder.mkdir()
+    names = ("ç%41", "q?r", "[a]", "a#b", "c d")
+    for name in names:
+        write(folder / f"{name}.{format}", format, [name])
+    assert run(session, format, folder, "t") == [(name,) for name in sorted(names, key=repr)]
