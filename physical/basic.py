@@ -39,7 +39,8 @@ class StreamingRelationExec(GivesAttributes, SparkPlan):
     """A stream's rows of one batch.
 
     `name` is the source's name in the description, `format` what plans show (`FileSource[events]`),
-    `identifier` the full name of a table of the catalog.
+    `identifier` the full name of a table of the catalog. `shows_metadata`: whether the last column
+    is the hidden one of files.
     """
 
     expression_fields = ("attributes",)
@@ -49,6 +50,7 @@ class StreamingRelationExec(GivesAttributes, SparkPlan):
     format: str
     attributes: tuple[AttributeReference, ...]
     identifier: str = ""
+    shows_metadata: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

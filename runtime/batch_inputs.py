@@ -78,5 +78,5 @@ class BatchInputs:
         if not one.is_empty:
             return self._engine.read_source(one.source, one.start, one.end)
         if one.name not in self._empty:
-            self._empty[one.name] = self._engine.no_rows(one.source.schema)
+            self._empty[one.name] = self._engine.no_rows(one.source.batch_schema)
         return self._empty[one.name]

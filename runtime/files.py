@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from ..planner.model.errors import RuntimeFailure
-from .state.locations import located
+from .state.locations import located, uri_path
 from .state.storage import Location, Place
 
 AnyPath = Path | Location
@@ -23,10 +23,6 @@ FILE_SYSTEM_HINT = (
 # Hadoop's checksum side files: "crc" and a zero byte, the chunk size, one CRC-32 per chunk.
 _CRC_MAGIC = b"crc\x00"
 _CRC_CHUNK = 512
-# What java.net.URI leaves as it is in a path; all other ASCII is percent-encoded.
-_URI_SAFE = frozenset(
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/"
-)
 
 
 def local_path(location: str, what: str) -> Path:
@@ -53,10 +49,7 @@ def local_path(location: str, what: str) -> Path:
 
 def file_uri(path: Path | str) -> str:
     """`file:///a/b%20c`, as Spark's file logs write a local path."""
-    return "file://" + "".join(
-        c if c in _URI_SAFE or ord(c) > 127 else "".join(f"%{b:02X}" for b in c.encode())
-        for c in str(path)
-    )
+    return f"file://{uri_path(str(path))}"
 
 
 def location_of(place: Place, what: str) -> Location:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
+from ..planner.model.formats import metadata_columns
+from ..planner.model.schemas.types import DataType
 from .batch_inputs import SourceRange
 from .engines.engine import Engine
 from .failures import innermost
 from .kernels.errors import NOT_EXACT, WRONG_HEADER
+from .kernels.scans.file_metadata import BLOCKS
 from .plan.facts import Reader
 from .sources.parquet import ENABLED, FileBatch, files_of
 from .sources.tables import Table
@@ -50,7 +54,7 @@ class ScannedFiles:
             else:
                 files = files_of(one.source.batch_paths(one.start, one.end), reader.schema)
             if files is not None:
-                found[one.name] = files
+                found[one.name] = replace(files, metadata=self._metadata(reader))
         if found:
             tables = ((name, table.now()) for name, table in self._tables.items())
             found |= {name: files for name, files in tables if files is not None}
@@ -78,6 +82,11 @@ class ScannedFiles:
             own = [name for name in own if self._readers[name].format != "parquet"]
         self._scanned |= dict.fromkeys(own, False)
         return bool(own) or dealt_out
+
+    def _metadata(self, reader: Reader) -> dict[str, DataType]:
+        """The columns of which file a row is that are those of the engine."""
+        known = [f for f in reader.metadata if not (self._engine.facts.splits and f.name in BLOCKS)]
+        return {column.name: column.data_type for column in metadata_columns(known)}
 
     def _scans(self, name: str) -> bool:
         if name not in self._scanned:

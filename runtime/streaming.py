@@ -130,28 +130,14 @@ def stream_names(plan: LogicalPlan) -> list[str]:
     return [relation.name for relation in plan.collect(StreamingRelation)]
 
 
-def _refuse_metadata(plan: LogicalPlan) -> None:
-    """Refuse the hidden column of files.
-
-    Raises:
-        RuntimeFailure: the query names it.
-    """
-    for relation in plan.collect(StreamingRelation):
-        if relation.shows_metadata:
-            raise RuntimeFailure(
-                "STATEPLAN_UNSUPPORTED_COLUMN",
-                f"The column _metadata of '{relation.name}' is planned, but stateplan does not run"
-                " it: readers here do not say which file a row is of.",
-                hint="Leave it out, or run the query by Structured Streaming itself.",
-            )
-
-
 def _prepared(on: SparkSession | Engine, request: StartRequest) -> StreamingQuery:
     """The query, ready for its first batch."""
     execution = request.execution
-    _refuse_metadata(execution.checked)
     names = stream_names(execution.checked)
     sources = {name: _source(name, request.sources) for name in names}
+    for relation in execution.checked.collect(StreamingRelation):
+        if relation.shows_metadata:
+            sources[relation.name].show_metadata(relation.name)
     run_id = str(uuid.uuid4())
     with ExitStack() as undo:
         root = _checkpoint_root(request.checkpoint, undo)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from .options import by_lower_name
 from .registered import SOURCES, data_source_schema, registered_class
 from .schemas.ddl import parse_schema
-from .schemas.types import StructType
+from .schemas.types import StructField, StructType
 
 RUN_FORMATS = ("json", "parquet", "csv", "orc", "text", "avro")
 """The formats of files that the runtime reads and writes."""
@@ -62,6 +63,11 @@ def metadata_type(format_: str) -> StructType | None:
         return None
     row = ", row_index LONG NOT NULL" if format_ == "parquet" else ""
     return parse_schema(_METADATA + row)
+
+
+def metadata_columns(fields: Iterable[StructField]) -> tuple[StructField, ...]:
+    """Fields of `_metadata` as columns of their own, under names that no file is likely to have."""
+    return tuple(replace(field, name=f"_metadata.{field.name}") for field in fields)
 
 
 def fixed_schema(format_: str, options: Mapping[str, str]) -> StructType | None:

@@ -7,18 +7,20 @@ What is not in it is not used. No engine is needed to read it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import cast
 
 from ...planner.model.expressions.core import Call, Expression, LambdaFunction
+from ...planner.model.expressions.windows import WindowExpression
 from ...planner.model.schemas.types import BooleanType, DataType, StructType
 from ..plan.guarded import guarded_arguments
 from .exact import COMPARABLE, ExactForm
 from .rewrites_times import UTC
 from .signatures import Signature, kinds, option_signature, signatures
+from .windows import computed_of, never_compared, steps_of
 
 TABLE = Path(__file__).with_name("agreement.json")
 EQUAL = "equal"
@@ -131,11 +133,18 @@ def step_disagreements(
         ansi: the session's `spark.sql.ansi.enabled`.
         time_zone: the session's `spark.sql.session.timeZone`.
     """
-    setting = Setting(ansi, time_zone)
+    return tuple(_step_reasons(step, types, Setting(ansi, time_zone)))
+
+
+def _step_reasons(step: str, types: Iterable[DataType], setting: Setting) -> Iterator[str]:
     columns = sorted({kind for data_type in types for kind in kinds(data_type)})
-    wanted = [Signature(step, kind) for kind in columns]
-    found = (_reason("steps", (signature,), setting) for signature in wanted)
-    return tuple(reason for reason in found if reason is not None)
+    found = (_reason("steps", (Signature(step, kind),), setting) for kind in columns)
+    return (reason for reason in found if reason is not None)
+
+
+def _window_reasons(window: WindowExpression, setting: Setting) -> Iterator[str]:
+    for step, types in steps_of(window):
+        yield from _step_reasons(step, types, setting)
 
 
 # -------------------------------------------------------------------------------- the table
@@ -190,6 +199,8 @@ def children_of(expression: Expression) -> tuple[Expression, ...]:
     """The parts of an expression that the engine computes (a lambda's parameters are none)."""
     if isinstance(expression, LambdaFunction):
         return (expression.body,)
+    if isinstance(expression, WindowExpression):
+        return computed_of(expression)
     if isinstance(expression, ExactForm):
         return tuple(c for c in children_of(expression.original) if c in expression.given)
     return expression.children
@@ -211,6 +222,9 @@ def _exact_reason(part: Expression, setting: Setting) -> str | None:
             guard = _guard(part.original, f" {part.rewrite}")
             return _reason("guards", (guard,), setting) or plain_reason(part.original, setting)
         return f"the form '{part.rewrite}' was not compared with Spark"
+    if isinstance(part, WindowExpression):
+        reason = never_compared(part)
+        return reason or next(_window_reasons(part, setting), None)
     if guards_a_failure(part, setting):
         return "the engine may compute a branch, and fail in it, where Spark does not"
     return plain_reason(part, setting)

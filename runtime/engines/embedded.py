@@ -27,17 +27,20 @@ from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.expressions.programs.compile import compile_program
 from ..kernels.json.filters import PushedFilter
 from ..kernels.readers.formats import FILE_READERS
+from ..kernels.scans.parquet_files import ScanFile
 from ..kernels.scans.row_order import row_by_row
 from ..kernels.scans.table_look_up import forget_tables
 from ..kernels.scans.words import with_words
 from ..kernels.task import TaskSpec
 from ..plan.facts import Reader
 from ..sources.files import FileSource
+from ..sources.parquet import FileBatch
 from ..sources.tables import FilesTable, Table
 from .embedded_errors import engine_failure
 from .embedded_exactness import EMBEDDED
-from .embedded_files import OwnFiles, check_files, columns_of_folders
+from .embedded_files import OwnFiles, check_files, columns_of_folders, embedded_uri
 from .embedded_kernels import ArrivedRows, RunningTasks, run_without_state
+from .embedded_metadata import by_file, rows_not_numbered
 from .embedded_processes import TaskProcesses
 from .embedded_rows import Holder, RowCrossing
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
@@ -71,6 +74,7 @@ class EmbeddedEngine(Engine):
         self._rows = RowCrossing(spark)
         self._zone = "UTC"
         self._files: dict[int, OwnFiles] = {}  # by the id of the DataFrame of all columns
+        self._unnumbered: dict[int, DataFrame] = {}  # those whose last column is to be row_index
         self._conf = Conf()
         self._processes = TaskProcesses()
 
@@ -104,6 +108,10 @@ class EmbeddedEngine(Engine):
             if isinstance(source, FileSource):
                 paths = source.batch_paths(start, end)
                 check_files(paths, source.format, source.schema, self._zone)
+                if source.metadata:
+                    return self._with_metadata(source, paths, source.batch_files(start, end))
+                groups = source.groups(paths)
+                return self.union([source.read(self.spark, g, place=embedded_uri) for g in groups])
             return source.batch(self.spark, start, end)
         return self._read(source.batch_paths(start, end), reader, "batch")
 
@@ -115,21 +123,47 @@ class EmbeddedEngine(Engine):
         if not isinstance(table, FilesTable) or reader is None or not self.reads_here(reader):
             if isinstance(table, FilesTable):
                 check_files(table.paths, table.format, table.schema, self._zone)
+                return table.at(self.spark, embedded_uri(os.path.abspath(table.path)))
             return table.frame(self.spark)
         return self._read(table.paths, reader, "query")
 
     def no_rows(self, schema: StructType) -> DataFrame:
         return self._rows.local_table(None, schema, "query")
 
-    def _read(self, paths: Sequence[str], reader: Reader, holder: Holder) -> DataFrame:
+    def _with_metadata(
+        self, source: FileSource, paths: Sequence[str], batch: FileBatch | None
+    ) -> DataFrame:
+        """The rows of files that the engine reads, or of Parquet files that our own code can read,
+        with the fields of `_metadata`."""
+        declared = {field.name: field.data_type for field in source.schema.fields}
+        if batch is not None and declared.items() <= batch.columns.items():
+            parquet = {file.path: file for file in batch.files}
+            return self._read(paths, source.reader, "batch", parquet)
+        frame = by_file(self.spark, source, paths)
+        if source.format == "parquet":
+            self._unnumbered[id(frame)] = frame
+        return frame
+
+    def _read(
+        self,
+        paths: Sequence[str],
+        reader: Reader,
+        holder: Holder,
+        parquet: Mapping[str, ScanFile] | None = None,
+    ) -> DataFrame:
         """The rows of files, read by our own code: a partition for each file."""
         for path in paths:
             if "=" in os.path.dirname(path):
                 raise columns_of_folders(path)
         files = OwnFiles(
-            paths=paths, reader=reader, zone=self._zone, failures=self._rows.failures, holder=holder
+            paths=paths,
+            reader=reader,
+            zone=self._zone,
+            failures=self._rows.failures,
+            holder=holder,
+            parquet=parquet or {},
         )
-        frame = self._own(files, range(len(reader.schema.fields)))
+        frame = self._own(files, range(len(reader.columns)))
         self._files[id(frame)] = replace(files, frame=frame)
         return frame
 
@@ -150,6 +184,8 @@ class EmbeddedEngine(Engine):
             return cast("DataFrame", frame.only(places or (0,)))
         if files is None:
             names = [f"t{i}" for i in range(len(frame.columns))]
+            if id(frame) in self._unnumbered and len(names) - 1 in places:
+                raise rows_not_numbered()
             return frame.toDF(*names).select(*(names[i] for i in places or (0,)))
         frame = self._own(files, places, pushed_filters(given, columns))
         if not given or compile_program(columns, columns, given, untouched=True) is None:
@@ -281,6 +317,7 @@ class EmbeddedEngine(Engine):
 
     def _let_go(self, holder: Holder) -> None:
         self._rows.let_go(holder)
+        self._unnumbered.clear()
         self._files = {key: one for key, one in self._files.items() if one.holder != holder}
 
     def close(self) -> None:

@@ -71,6 +71,7 @@ EMBEDDED = EngineFacts(
     observes=False,
     reads_together=True,
     prunes=False,
+    splits=False,
     writes=False,
     exactness=AgreementTable(),
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pyarrow as pa
 
@@ -21,10 +22,14 @@ from ...planner.model.schemas.types import (
 )
 from ..arrow_types import arrow_type
 from ..kernels.errors import NOT_EXACT, KernelError
+from ..kernels.expressions.values.vectors import decoded
 from ..kernels.json.filters import PushedFilter
 from ..kernels.readers.formats import FILE_READERS, FileScan
+from ..kernels.scans.file_metadata import FileMetadata
+from ..kernels.scans.parquet_files import ParquetReader, ScanFile, SourceError
 from ..plan.facts import Reader
 from ..sources.parquet import other_times
+from ..state.rows import columns_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,6 +81,11 @@ def check_files(paths: Sequence[str], format: str, schema: StructType, time_zone
                     )
 
 
+def embedded_uri(path: str) -> str:
+    """What the engine calls a path: in one that is not quoted, signs mean something to it."""
+    return f"file://{quote(path)}"
+
+
 def _begins_with_mark(path: str) -> bool:
     with pa.input_stream(path, compression="detect") as file:
         return bool(file.read(3) == codecs.BOM_UTF8)
@@ -105,6 +115,7 @@ class OwnFiles:
         zone: the session's time zone.
         failures: takes the errors that reading raises.
         holder: how long a DataFrame of them is held.
+        parquet: the same by their paths, if they are Parquet files.
         frame: the DataFrame of all columns.
     """
 
@@ -113,11 +124,12 @@ class OwnFiles:
     zone: str
     failures: list[Exception]
     holder: Holder
+    parquet: Mapping[str, ScanFile] = field(default_factory=dict)
     frame: DataFrame | None = field(default=None, compare=False)
 
     def schema(self, places: Sequence[int]) -> StructType:
         """The schema of some columns; of none: of the one that stands for them."""
-        fields = [self.reader.schema.fields[place] for place in places]
+        fields = [self.reader.columns[place] for place in places]
         schema = as_nullable(StructType(tuple(fields)) if fields else _NO_COLUMNS)
         assert isinstance(schema, StructType)
         return schema
@@ -125,8 +137,14 @@ class OwnFiles:
     def parts(self, places: Sequence[int], filters: Sequence[PushedFilter]) -> list[_OwnFile]:
         """The rows of each file, of some columns."""
         fields = self.reader.schema.fields
+        own = [place for place in places if place < len(fields)]
+        metadata = tuple(
+            self.reader.metadata[place - len(fields)].name
+            for place in places
+            if place >= len(fields)
+        )
         schema = pa.schema([(f.name, arrow_type(f.data_type)) for f in fields])
-        return [_OwnFile(path, schema, places, filters, self) for path in self.paths]
+        return [_OwnFile(path, schema, own, metadata, filters, self) for path in self.paths]
 
 
 @dataclass(frozen=True)
@@ -136,10 +154,19 @@ class _OwnFile:
     path: str
     schema: Any
     places: Sequence[int]
+    metadata: tuple[str, ...]
     filters: Sequence[PushedFilter]
     files: OwnFiles
 
     def __iter__(self) -> Iterator[Any]:
+        batches = self._rows()
+        if self.metadata:
+            yield from FileMetadata(self.path, self.metadata).behind(batches)
+            return
+        for batch in batches:
+            yield batch if self.places else _without_columns(batch.num_rows)
+
+    def _rows(self) -> Iterator[Any]:
         reader = self.files.reader
         scan = FileScan(
             path=self.path,
@@ -150,11 +177,18 @@ class _OwnFile:
             filters=self.filters,
         )
         try:
-            for batch in FILE_READERS[reader.format].read(scan):
-                yield batch if self.places else _without_columns(batch.num_rows)
-        except KernelError as error:
+            if self.files.parquet:
+                yield from self._parquet_rows(self.files.parquet[self.path])
+            else:
+                yield from FILE_READERS[reader.format].read(scan)
+        except (KernelError, SourceError) as error:
             self.files.failures.append(error)
             raise
+
+    def _parquet_rows(self, file: ScanFile) -> Iterator[Any]:
+        schema = pa.schema([self.schema.field(place) for place in self.places])
+        for batch in ParquetReader(schema).batches(file):
+            yield columns_of(list(map(decoded, batch.columns)), schema, batch.num_rows)
 
 
 def _without_columns(rows: int) -> Any:

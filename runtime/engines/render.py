@@ -11,6 +11,7 @@ from ...physical.exchange import BroadcastExchangeExec
 from ...physical.joins import BaseJoinExec
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import Alias, Expression, to_attribute, without_alias
+from ...planner.model.formats import metadata_columns
 from ...planner.model.text.spark_sql import quote, spark_sql
 from ...rules.optimization.operators.map_keys import map_as_entries
 from ..arrow_types import column_name
@@ -92,7 +93,7 @@ def _(node: ReadSource, batch: Batch) -> DataFrame:
     if frame is None:
         raise InternalError(f"no rows were given for the source {node.name}")
     if node.read is None:
-        return frame.toDF(*map(column_name, node.attributes))
+        return _without_metadata(frame, node, batch).toDF(*map(column_name, node.attributes))
     if not batch.engine.facts.prunes:
         ids = [a.expr_id for a in node.attributes]
         places = [ids.index(a.expr_id) for a in node.read]
@@ -101,8 +102,19 @@ def _(node: ReadSource, batch: Batch) -> DataFrame:
     if len({a.name.lower() for a in node.attributes}) == len(node.attributes):
         only = frame.selectExpr(*(f"{quote(a.name)} AS {column_name(a)}" for a in node.read))
     else:
-        only = frame.toDF(*map(column_name, node.attributes)).select(*map(column_name, node.read))
+        named_by_id = _without_metadata(frame, node, batch).toDF(*map(column_name, node.attributes))
+        only = named_by_id.select(*map(column_name, node.read))
     return only.where(conjunction(node.given)) if node.given else only
+
+
+def _without_metadata(frame: DataFrame, node: ReadSource, batch: Batch) -> DataFrame:
+    """A source's rows, where another place of the query alone asks which file they are of."""
+    reader = batch.context.readers.get(node.name)
+    if reader is None or not reader.metadata or len(frame.columns) == len(node.attributes):
+        return frame
+    if not batch.engine.facts.prunes:
+        return batch.engine.only(frame, range(len(node.attributes)), node.attributes, ())
+    return frame.drop(*(quote(column.name) for column in metadata_columns(reader.metadata)))
 
 
 @render.register(ReadTable)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from ...planner.model.expressions.core import Call, CaseWhen, Cast, Expression, Literal
+from ...planner.model.expressions.core import (
+    AggregateExpression,
+    Call,
+    CaseWhen,
+    Cast,
+    Expression,
+    Literal,
+)
+from ...planner.model.expressions.windows import WindowExpression
 from ...planner.model.schemas.types import (
     CalendarIntervalType,
     IntegralType,
@@ -15,7 +23,8 @@ from ...planner.model.tree import replace
 from ..kernels.expressions.programs.day_times import in_day_time
 from .agreement import Setting, can_fail, guards_a_failure, plain_reason, rewrite_for
 from .exact import ExactForm
-from .rewrites import GUARDED, REWRITES, Rewrite, normalized
+from .rewrites import GUARDED, REWRITES, Rewrite, comparable, normalized
+from .windows import function_of
 
 
 def exact_form(expression: Expression, *, ansi: bool, time_zone: str) -> Expression:
@@ -87,8 +96,32 @@ def _moved(addition: Call, time: Expression, interval: Expression, setting: Sett
 def _rebuilt(part: Expression, setting: Setting) -> Expression:
     if isinstance(part, ExactForm):
         return part
+    if isinstance(part, WindowExpression):
+        return _window(part, setting)
     children = tuple(_rebuilt(child, setting) for child in part.children)
     return _exact(part.with_new_children(children), setting)
+
+
+def _window(window: WindowExpression, setting: Setting) -> WindowExpression:
+    """A window whose function stays what it is, over exact values and in an exact order."""
+
+    def exact(part: Expression) -> Expression:
+        return _rebuilt(part, setting)
+
+    function = function_of(window)
+    if function is None:
+        return window
+    over = replace(function, arguments=tuple(map(exact, function.arguments)))
+    whole = window.function
+    return replace(
+        window,
+        function=replace(whole, function=over) if isinstance(whole, AggregateExpression) else over,
+        partition_by=tuple(map(exact, window.partition_by)),
+        order_by=tuple(
+            order.with_new_children((comparable(exact(order.children[0])),))
+            for order in window.order_by
+        ),
+    )
 
 
 def _exact(part: Expression, setting: Setting) -> Expression:

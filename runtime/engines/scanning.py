@@ -11,11 +11,13 @@ from ...planner.model.expressions.core import Expression, without_alias
 from ..arrow_types import arrow_type
 from ..kernels.expressions.programs.compile import compile_program
 from ..kernels.readers.own_reader import OwnReader
+from ..kernels.scans.file_metadata import MetadataReader
 from ..kernels.scans.parquet_files import ParquetReader
 from ..kernels.scans.row_copies import Order, RowCopies
 from ..kernels.scans.row_lists import RowLists
 from ..kernels.scans.scan import RowReader, RowsOnTheWay, Scan, ScanStep
 from ..kernels.scans.table_look_up import KeyedTable, TableLookUp
+from ..plan.facts import Reader
 from ..plan.nodes import Columns
 from ..plan.reading_nodes import Copies, DealOut, Explode, ReadFiles, ReadStep, TaskRows
 from ..sources.parquet import with_origins
@@ -78,19 +80,33 @@ def _made(
 
 def _reader(files: ReadFiles, context: BatchContext) -> RowReader:
     reader = context.readers.get(files.name)
-    if files.read is None or reader is None:
+    if reader is None:
         return ParquetReader(_schema(files.used))
+    behind = files.attributes[len(reader.schema.fields) :]
+    metadata = {a.expr_id: f.name for a, f in zip(behind, reader.metadata, strict=False)}
+    own = tuple(a for a in files.used if a.expr_id not in metadata)
+    rows = _own_reader(files, own, reader, context)
+    asked = tuple(metadata[a.expr_id] for a in files.used if a.expr_id in metadata)
+    return MetadataReader(rows, asked) if asked else rows
+
+
+def _own_reader(
+    files: ReadFiles, columns: Columns, reader: Reader, context: BatchContext
+) -> RowReader:
+    """Reads columns that are in the files themselves."""
+    if files.read is None:
+        return ParquetReader(_schema(columns))
     ids = [a.expr_id for a in files.attributes]
     given = None
-    if files.given and compile_program((), files.read, files.given) is not None:
-        given = evaluator((), files.read, files.given)
+    if files.given and compile_program((), columns, files.given) is not None:
+        given = evaluator((), columns, files.given)
     return OwnReader(
         format=reader.format,
         schema=pa.schema([(f.name, arrow_type(f.data_type)) for f in reader.schema.fields]),
-        columns=tuple(ids.index(a.expr_id) for a in files.read),
+        columns=tuple(ids.index(a.expr_id) for a in columns),
         options=tuple(reader.options.items()),
         time_zone=context.conf.time_zone,
-        filters=pushed_filters(files.given, files.read),
+        filters=pushed_filters(files.given, columns),
         given=given,
     )
 

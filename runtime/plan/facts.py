@@ -7,8 +7,9 @@ from dataclasses import field
 from typing import Protocol
 
 from ...planner.model.expressions.core import Expression
+from ...planner.model.formats import metadata_columns
 from ...planner.model.frozen import dataclass
-from ...planner.model.schemas.types import DataType, StructType
+from ...planner.model.schemas.types import DataType, StructField, StructType
 from ...planner.model.settings.conf import Conf
 
 Figures = Mapping[str, int]
@@ -23,12 +24,19 @@ class Reader:
         schema: the columns.
         options: Spark's.
         here: whether our own code reads them in this process, not the engine.
+        metadata: the fields of the column `_metadata`, if the query names it.
     """
 
     format: str
     schema: StructType
     options: Mapping[str, str] = field(default_factory=dict)
     here: bool = False
+    metadata: tuple[StructField, ...] = ()
+
+    @property
+    def columns(self) -> tuple[StructField, ...]:
+        """All columns that can be read: behind those of the schema those of the metadata."""
+        return *self.schema.fields, *metadata_columns(self.metadata)
 
 
 class Exactness(Protocol):
@@ -72,6 +80,7 @@ class EngineFacts:
         observes: aggregates the rows that pass, for `observe`.
         reads_together: has all tasks in one process, which read each file once for all.
         prunes: reads of a table's files what Spark would read, by itself.
+        splits: reads a large file in several blocks, of which the column `_metadata` tells.
         writes: writes files of all formats as Spark does.
         exactness: what it computes as Spark does; None: everything.
     """
@@ -84,6 +93,7 @@ class EngineFacts:
     observes: bool = True
     reads_together: bool = False
     prunes: bool = True
+    splits: bool = True
     writes: bool = True
     exactness: Exactness | None = field(default=None, compare=False, repr=False)
 

@@ -64,12 +64,14 @@ class ReadSource(RuntimeNode):
     Attributes:
         name: the source.
         attributes: all columns of the source.
+        metadata: how many of these, the last ones, are fields of the hidden column `_metadata`.
         read: those that are read; None: all.
         given: conditions that a reader of files is given; to be fulfilled above, too.
     """
 
     name: str
     attributes: Columns
+    metadata: int = 0
     read: Columns | None = None
     given: tuple[Expression, ...] = ()
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...physical.scans import source_filters
 from ...planner.model.expressions.core import AttributeReference, Expression
+from ...planner.model.formats import metadata_columns
 from ...planner.model.options import by_lower_name
 from .facts import BatchFacts
 
@@ -35,8 +36,12 @@ def given_to_reader(
     corrupt = options.get(
         "columnnameofcorruptrecord", facts.conf.settings.get(_CORRUPT, "_corrupt_record")
     )
+    # Nor what is asked of the file that a row is of.
+    others = {corrupt, *(column.name for column in metadata_columns(reader.metadata))}
     return tuple(
-        c for c in conditions if c.references and source_filters([c]) and corrupt not in _columns(c)
+        c
+        for c in conditions
+        if c.references and source_filters([c]) and others.isdisjoint(_columns(c))
     )
 
 

@@ -22,8 +22,10 @@ from ...physical.exchange import ShuffleExchangeExec
 from ...physical.plan import SparkPlan
 from ...physical.scans import ColumnarToRowExec, FileSourceScanExec
 from ...physical.stateful import StreamingLocalLimitExec
-from ...planner.model.expressions.core import GetStructField
+from ...planner.model.expressions.core import Alias, AttributeReference, GetStructField
 from ...planner.model.expressions.predicates import split_conjuncts
+from ...planner.model.formats import metadata_columns
+from ...planner.model.functions.build import struct_of
 from ...planner.model.schemas.types import StructType
 from .facts import BatchFacts
 from .nodes import AsIs, Expand, ReadSource, ReadTable, RuntimeNode, Select
@@ -47,7 +49,20 @@ def translate(node: SparkPlan, facts: BatchFacts) -> RuntimeNode:
 
 @translate.register(StreamingRelationExec)
 def _(node: StreamingRelationExec, facts: BatchFacts) -> RuntimeNode:
-    return ReadSource(name=node.name, attributes=node.attributes)
+    if not node.shows_metadata:
+        return ReadSource(name=node.name, attributes=node.attributes)
+    *own, metadata = node.attributes
+    kind = metadata.data_type
+    assert isinstance(kind, StructType)
+    parts = tuple(
+        AttributeReference(name=field.name, type_=field.data_type, is_nullable=field.nullable)
+        for field in metadata_columns(kind.fields)
+    )
+    fields = zip(kind.fields, parts, strict=True)
+    made = struct_of((field.name, part) for field, part in fields)
+    shown = Alias(child=made, name=metadata.name, expr_id=metadata.expr_id)
+    source = ReadSource(name=node.name, attributes=(*own, *parts), metadata=len(parts))
+    return Select(child=source, columns=(*own, shown))
 
 
 @translate.register(FileSourceScanExec)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure
-from ...planner.model.formats import fixed_schema
-from ...planner.model.schemas.types import StructType, as_nullable
+from ...planner.model.formats import fixed_schema, metadata_columns
+from ...planner.model.schemas.types import StructField, StructType, as_nullable
 from ..checkpoint import Offset, compact_json, other_query
 from ..options import Options
 from ..plan.facts import Reader
@@ -88,9 +88,14 @@ class Source(ABC):
     """A stream that can be read again between two offsets.
 
     Offsets are JSON values, compared by equality. `attach` is called once, before anything else.
+
+    Attributes:
+        schema: the columns.
+        metadata: the fields of the hidden column `_metadata`, if the query names it.
     """
 
     schema: StructType
+    metadata: tuple[StructField, ...] = ()
 
     @classmethod
     def create(cls, request: SourceRequest) -> Source:
@@ -122,6 +127,27 @@ class Source(ABC):
             RuntimeFailure: the log is unusable, or what it names is gone.
         """
 
+    @property
+    def batch_schema(self) -> StructType:
+        """The columns that `batch` gives: behind those of the schema the fields of `_metadata`."""
+        return StructType((*self.schema.fields, *metadata_columns(self.metadata)))
+
+    def show_metadata(self, name: str) -> None:
+        """Give the fields of `_metadata`, too.
+
+        Args:
+            name: what the query calls the source.
+
+        Raises:
+            RuntimeFailure: the source cannot.
+        """
+        raise RuntimeFailure(
+            "STATEPLAN_UNSUPPORTED_COLUMN",
+            f"The column _metadata of '{name}' is planned, but stateplan does not run it: a source "
+            "of this format does not say which file a row is of.",
+            hint="Leave it out, or run the query by Structured Streaming itself.",
+        )
+
     def prepare_for_available_now(self) -> None:  # noqa: B027  most sources have nothing to do
         """Fix what `available_now` will read: what is there at this moment."""
 
@@ -144,7 +170,7 @@ class Source(ABC):
 
     @abstractmethod
     def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
-        """The rows behind `start` up to `end`, in the schema's columns.
+        """The rows behind `start` up to `end`, in the columns of `batch_schema`.
 
         Raises:
             RuntimeFailure: rows of the range are not there any more.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from ...planner.model.errors import DescriptionError, RuntimeFailure
+from ...planner.model.formats import metadata_columns, metadata_type
 from ...planner.model.schemas.types import StructType
+from ...planner.model.text.spark_sql import quote
 from ..checkpoint import Offset, other_query
 from ..compactible_log import CompactibleLog, Entry
 from ..files import corrupt, file_uri, local_path
@@ -112,7 +114,19 @@ class FileSource(Source):
 
     @property
     def reader(self) -> Reader:
-        return Reader(format=self.format, schema=self.schema, options=self._reader_options)
+        return Reader(
+            format=self.format,
+            schema=self.schema,
+            options=self._reader_options,
+            metadata=self.metadata,
+        )
+
+    def show_metadata(self, name: str) -> None:
+        kind = metadata_type(self.format)
+        if kind is None:
+            super().show_metadata(name)
+        else:
+            self.metadata = kind.fields
 
     def attach(self, log_directory: Location) -> None:
         self._log = CompactibleLog(log_directory)
@@ -147,8 +161,8 @@ class FileSource(Source):
     def batch(self, spark: SparkSession, start: Offset | None, end: Offset) -> DataFrame:
         paths, _ = self._files(start, end)
         if not paths:
-            return rows_frame(spark, self.schema, [])
-        frames = [self._read(spark, group) for group in self._groups(paths)]
+            return rows_frame(spark, self.batch_schema, [])
+        frames = [self.read(spark, group) for group in self.groups(paths)]
         return reduce(lambda left, right: left.union(right), frames)
 
     def batch_paths(self, start: Offset | None, end: Offset) -> Sequence[str]:
@@ -207,19 +221,39 @@ class FileSource(Source):
             self._footers = paths, parquet_batch(paths)
         return self._footers[1]
 
-    def _read(self, spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    def read(
+        self,
+        spark: SparkSession,
+        paths: Sequence[str],
+        *,
+        place: Callable[[str], str] = "file://{}".format,
+        shown: bool = True,
+    ) -> DataFrame:
+        """The rows of files that Spark can read together.
+
+        Args:
+            spark: a session.
+            paths: the files.
+            place: what the engine calls a path.
+            shown: whether the fields of `_metadata` are given if the query asks for them.
+        """
         reader = spark.read.format(self.format).schema(spark_schema(self.schema))
         reader = reader.options(**self._reader_options).option("__globPaths__", "false")
         base = base_path(self.location)
         if base is not None:
             reader = reader.option("basePath", str(base))
-        frame = reader.load([f"file://{path}" for path in paths])
+        frame = reader.load(list(map(place, paths)))
+        metadata = self.metadata if shown else ()
         if not any("=" in os.path.dirname(path) for path in paths):
-            return frame
-        # Spark puts the columns of partitions last.
-        return frame.select(*(f"`{field.name.replace('`', '``')}`" for field in self.schema.fields))
+            own = ["*"]
+        else:
+            # Spark puts the columns of partitions last.
+            own = [quote(field.name) for field in self.schema.fields]
+        pairs = zip(metadata, metadata_columns(metadata), strict=True)
+        fields = [f"_metadata.{field.name} AS {quote(column.name)}" for field, column in pairs]
+        return frame if [*own, *fields] == ["*"] else frame.selectExpr(*own, *fields)
 
-    def _groups(self, paths: Sequence[str]) -> list[list[str]]:
+    def groups(self, paths: Sequence[str]) -> list[list[str]]:
         """The files that Spark can read together.
 
         Files with and without partition columns it cannot (it drops the latter in silence), and

@@ -47,19 +47,22 @@ class FileBatch:
         sizes: the bytes of each file.
         declared: the types of all columns in Spark's words, where our own reader reads them as
             declared; None: the files say what they are.
+        metadata: columns of which file a row is, where our own reader knows them.
     """
 
     files: tuple[ScanFile, ...]
     types: Mapping[str, Any] = field(default_factory=dict)
     sizes: tuple[int, ...] = ()
     declared: Mapping[str, DataType] | None = None
+    metadata: Mapping[str, DataType] = field(default_factory=dict)
 
     @property
     def columns(self) -> Mapping[str, DataType]:
         """The types of the columns that can be read here, in Spark's words."""
-        if self.declared is not None:
-            return self.declared
-        return {name: spark_type(kind) for name, kind in self.types.items()}
+        own = self.declared
+        if own is None:
+            own = {name: spark_type(kind) for name, kind in self.types.items()}
+        return {**own, **self.metadata} if self.metadata else own
 
     @property
     def rows(self) -> int:

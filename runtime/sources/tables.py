@@ -69,8 +69,12 @@ class FilesTable(Table):
         return [file.path for file in list_files(self.path)]
 
     def frame(self, spark: SparkSession) -> DataFrame:
+        return self.at(spark, self.path)
+
+    def at(self, spark: SparkSession, place: str) -> DataFrame:
+        """Its rows, where an engine has a name of its own for the path."""
         reader = spark.read.schema(spark_schema(self.schema)).format(self.format)
-        return reader.options(**self.options).load(self.path)
+        return reader.options(**self.options).load(place)
 
     @property
     def reader(self) -> Reader:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -15,6 +16,10 @@ from .storage_local import LocalStorage
 from .storage_remote import RemoteStorage
 
 _registered: dict[str, Any] = {}
+_URI_SAFE = frozenset(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/"
+)
+"""What java.net.URI leaves as it is in a path, beside letters that are not ASCII."""
 
 
 def register_file_system(scheme: str, system: Any) -> None:
@@ -31,6 +36,18 @@ def register_file_system(scheme: str, system: Any) -> None:
 def file_system_of(system: Any) -> Any:
     """A file system, also of a handler."""
     return pafs.PyFileSystem(system) if isinstance(system, pafs.FileSystemHandler) else system
+
+
+def uri_path(path: str) -> str:
+    """A path as java.net.URI writes it: `/a/b%20c`."""
+    return "".join(c if _stays(c) else "".join(f"%{b:02X}" for b in c.encode()) for c in path)
+
+
+def _stays(letter: str) -> bool:
+    if ord(letter) < 128:
+        return letter in _URI_SAFE
+    # Neither blanks, nor what separates lines, nor control characters.
+    return unicodedata.category(letter) not in ("Zs", "Zl", "Zp", "Cc")
 
 
 def located(place: Place, system: Any = None) -> Location:

@@ -14,6 +14,7 @@ from stateplan.runtime.engines.signatures import Signature
 from .cases import sql_of
 from .columns import MOVED, NESTED, TYPES, column_of, type_of
 from .reader_programs import reader_programs
+from .window_programs import window_steps
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def guard_programs() -> list[Program]:
 
 
 def step_programs() -> list[Program]:
-    """Groups, distinct rows, orders, joins, unions and generators over keys of every type."""
+    """Groups, orders, windows, joins, unions and generators over keys of every type."""
     found = []
 
     def add(step: str, kind: str, text: str, *, ordered: bool = False) -> None:
@@ -81,6 +82,9 @@ def step_programs() -> list[Program]:
         for one in kinds(type_of(kind)):
             found.append(Program("steps", Signature(step, one), f"result = {text}", ordered))
 
+    for step, kind, shown in window_steps():
+        named = [f"{one} AS v{i}" for i, one in enumerate(shown)]
+        add(step, kind, f"rows.selectExpr('id', *{named!r})")
     for kind in (*TYPES, *NESTED, *MOVED):
         one, two = (column_of(type_of(kind), number).name for number in (1, 2))
         if not kind.startswith("map") and kind not in MOVED:

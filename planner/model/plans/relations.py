@@ -39,8 +39,8 @@ class StreamingRelation(GivesAttributes, LogicalPlan):
 
     `name` is the source's name in the description, by which the runtime finds it.
     `always_nullable`: as `spark.sql.streaming.statefulOperator.alwaysNullableOutput.enabled`.
-    `metadata_type`: of the column `_metadata` that a stream of files has beside its own, which is
-    among the `attributes` only where the query names it.
+    `metadata_type`: of the column `_metadata` that a stream of files has beside its own.
+    `shows_metadata`: whether it is the last of the `attributes`, as where the query names it.
     """
 
     name: str
@@ -49,6 +49,7 @@ class StreamingRelation(GivesAttributes, LogicalPlan):
     identifier: str = ""
     always_nullable: bool = True
     metadata_type: DataType | None = None
+    shows_metadata: bool = False
 
     @cached_property
     def metadata(self) -> AttributeReference | None:
@@ -58,12 +59,6 @@ class StreamingRelation(GivesAttributes, LogicalPlan):
         if self.shows_metadata:
             return self.attributes[-1]
         return AttributeReference(name=METADATA, type_=self.metadata_type, is_nullable=False)
-
-    @property
-    def shows_metadata(self) -> bool:
-        """Whether the column `_metadata` is the last one of the attributes."""
-        last = self.attributes[-1] if self.attributes else None
-        return last is not None and (last.name, last.type_) == (METADATA, self.metadata_type)
 
     @cached_property
     def is_streaming(self) -> bool:

@@ -150,7 +150,8 @@ def _showing(plan: LogicalPlan, columns: Columns) -> LogicalPlan:
         return plan
     match plan:
         case StreamingRelation(attributes=attributes):
-            return replace(plan, attributes=(*attributes, *(c.with_qualifier(()) for c in missing)))
+            shown = (c.with_qualifier(()) for c in missing)
+            return replace(plan, attributes=(*attributes, *shown), shows_metadata=True)
         case Project(project_list=items):
             child = _showing(plan.child, missing)
             given = {c.expr_id: c for c in child.output}

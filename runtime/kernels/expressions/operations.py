@@ -11,7 +11,7 @@ from . import comparing
 from .conversions import json_writing
 from .conversions.casts import cast
 from .nested import arrays, collections, map_parts, sorting, structs
-from .numbers import arithmetic, logarithms, rounding
+from .numbers import arithmetic, bits, logarithms, rounding
 from .texts import encodings, matching, printing, texts
 from .times import composing, formats, time_differences, times
 
@@ -63,6 +63,9 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(
         ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned"), arithmetic.shift
     ),
+    **dict.fromkeys(("bit_get", "getbit"), bits.bit),
+    "bitmap_bit_position": bits.bit_position,
+    "bitmap_bucket_number": bits.bucket_number,
     **dict.fromkeys(("floor", "ceil", "ceiling"), arithmetic.whole),
     "unscaledvalue": arithmetic.unscaled,
     "makedecimal": arithmetic.scaled,
@@ -96,6 +99,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "initcap": texts.words_capitalized,
     "replace": texts.replaced,
     "instr": texts.position,
+    "elt": texts.chosen,
     "locate": lambda step, part, text, _: texts.position(step, text, part),  # from the first letter
     "repeat": lambda _, text, times: pc.binary_repeat(text, max(times.as_py(), 0)),
     **dict.fromkeys(("lpad", "rpad"), texts.padded),
@@ -144,6 +148,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "months_between": time_differences.months_between,
     "timestampadd": time_differences.added,
     "timestampdiff": time_differences.timestampdiff,
+    "encode": encodings.encoded,
     "decode": encodings.decoded,
     "unbase64": encodings.bytes_of_base64,
     **dict.fromkeys(("url_decode", "try_url_decode"), encodings.url_text),

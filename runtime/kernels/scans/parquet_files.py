@@ -67,6 +67,20 @@ class ParquetReader:
         """
         return file_batches(self.schema, file, part)
 
+    def rows_before(self, file: ScanFile, part: int | None) -> int:
+        """How many rows of a file come before one of its row groups.
+
+        Raises:
+            SourceError: the file is gone or damaged.
+        """
+        if not part:
+            return 0
+        try:
+            metadata = parquet.read_metadata(file.path)
+        except (OSError, pa.ArrowException) as problem:
+            raise SourceError(failed_read(file.path, str(problem)).message) from problem
+        return sum(metadata.row_group(group).num_rows for group in range(part))
+
 
 def file_batches(schema: Any, file: ScanFile, part: int | None = None) -> Iterator[Any]:
     """A file's rows, some at a time; `part`: those of one row group.
@@ -125,6 +139,8 @@ def _has_numbers(chunk: Any) -> bool:
 
 def _typed(table: Any, schema: Any) -> Any:
     """The columns under the types of a schema; encoded strings stay so."""
+    if not table.num_columns:
+        return table  # a cast would forget how many rows there are
     fields = [
         f.with_type(_ENCODED) if c.type == _ENCODED else f
         for f, c in zip(schema, table.columns, strict=True)

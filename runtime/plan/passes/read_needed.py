@@ -7,6 +7,9 @@ What a file's reader takes for malformed depends on both, and so does the number
 gives. They are those of Spark's scan: what the projections and filters right above it refer to, in
 the executed plan. Spark itself, too, must be given them: what counts and observes rows hides what
 stands above from its optimizer. Runs first, as later passes move selects. Idempotent.
+
+The select that makes the struct `_metadata` of its fields is put together with the one above it, so
+that no more fields are read than are used.
 """
 
 from __future__ import annotations
@@ -29,6 +32,9 @@ def read_needed(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
             below = below.child
         if not selects or not isinstance(below, ReadSource):
             return node.map_children(pruned)
+        if len(selects) > 1 and below.metadata:
+            together = combined(selects[-2], selects[-1])
+            selects[-2:] = selects[-2:] if together is None else [together]
         whole = selects[-1]
         for upper in reversed(selects[:-1]):
             one = combined(upper, whole)
@@ -36,6 +42,10 @@ def read_needed(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
                 break
             whole = one
         used = {id_ for e in (*whole.conditions, *whole.columns) for id_ in e.references}
+        if below.metadata:
+            # A select may pass on all fields of which the next one needs some.
+            last = selects[-1]
+            used |= {id_ for e in (*last.conditions, *last.columns) for id_ in e.references}
         read = tuple(a for a in below.attributes if a.expr_id in used)
         given = given_to_reader(below.name, whole.conditions, facts)
         if (below.read, below.given) == (read, given):

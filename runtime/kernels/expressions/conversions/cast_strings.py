@@ -144,7 +144,7 @@ def _not_cast(what: str, target: str) -> KernelError:
 
 
 def to_string(step: Step, value: Any) -> Any:
-    """A column of booleans, numbers, decimals, bytes, dates or timestamps as strings."""
+    """A column of booleans, numbers, decimals, bytes, dates, times or intervals as strings."""
     source = step.kinds[0]
     if source == "binary":
         return _text_of_bytes(value)
@@ -152,22 +152,39 @@ def to_string(step: Step, value: Any) -> Any:
         return shown_floats(value)
     if isinstance(source, str) and (decimal := decimal_of(source)):
         return _shown_decimals(value, *decimal, exponents=step.mode == "LEGACY")
+    if source == "daytime":
+        return _shown_intervals(value)
     if source not in ("date", "timestamp", "timestamp_ntz"):
         return value.cast(pa.string())
     data = numbers(value)
     if source == "date":
         return nulled(shown_days(data.astype(np.int64)), value)
     local = zone_of(step.zone).local(data) if source == "timestamp" else data
-    seconds = _clock().take(pa.array(local % DAY // MICROS))
-    text = pc.binary_join_element_wise(shown_days(local // DAY), seconds, " ")
-    micros = local % MICROS
-    if micros.any():
-        # Seven digits of which the first is 1, so that zeros in front stay.
-        digits = pc.utf8_slice_codeunits(made(micros + MICROS).cast(pa.string()), 1)
-        fraction = pc.utf8_rtrim(pc.binary_join_element_wise("", digits, "."), characters="0")
-        fraction = pc.utf8_rtrim(fraction, characters=".")
-        text = pc.binary_join_element_wise(text, fraction, "")
-    return nulled(text, value)
+    return nulled(_with_time_of_day(shown_days(local // DAY), local), value)
+
+
+def _with_time_of_day(days: Any, micros: Any) -> Any:
+    """Texts, and behind each the hours, minutes and seconds of some microseconds."""
+    seconds = _clock().take(pa.array((micros % DAY // MICROS).astype(np.int64)))
+    text = pc.binary_join_element_wise(days, seconds, " ")
+    rest = (micros % MICROS).astype(np.int64)
+    if not rest.any():
+        return text
+    # Seven digits of which the first is 1, so that zeros in front stay.
+    digits = pc.utf8_slice_codeunits(made(rest + MICROS).cast(pa.string()), 1)
+    fraction = pc.utf8_rtrim(pc.binary_join_element_wise("", digits, "."), characters="0")
+    fraction = pc.utf8_rtrim(fraction, characters=".")
+    return pc.binary_join_element_wise(text, fraction, "")
+
+
+def _shown_intervals(value: Any) -> Any:
+    """`INTERVAL '-1 02:03:04.5' DAY TO SECOND`."""
+    data = numbers(value)
+    size = np.abs(data).view(np.uint64)  # of the least number, too
+    days = pa.array(size // np.uint64(DAY)).cast(pa.string())
+    signed = pc.binary_join_element_wise(pc.if_else(pa.array(data < 0), "-", ""), days, "")
+    text = _with_time_of_day(signed, size)
+    return nulled(pc.binary_join_element_wise("INTERVAL '", text, "' DAY TO SECOND", ""), value)
 
 
 def _shown_decimals(value: Any, precision: int, scale: int, *, exponents: bool) -> Any:

@@ -133,6 +133,8 @@ def _made_or_scalar(data: Any) -> Any:
 
 def remainder(step: Step, left: Value, right: Value) -> Any:
     """`%` and `mod`: the sign is the dividend's."""
+    if decimal_of(step.kind):
+        return _decimal_remainder(step, left, right)
     a, b, zero = _divided(step, left, right, "REMAINDER_BY_ZERO")
     with np.errstate(all="ignore"):
         return null_where(made(np.fmod(a, b), left, right), zero)
@@ -140,6 +142,8 @@ def remainder(step: Step, left: Value, right: Value) -> Any:
 
 def positive_remainder(step: Step, left: Value, right: Value) -> Any:
     """`pmod`: `r = a % n`, and `(r + n) % n` where that is negative."""
+    if decimal_of(step.kind):
+        return _decimal_remainder(step, left, right)
     size = right.as_py() if isinstance(right, pa.Scalar) else None
     if isinstance(size, int) and size > 0 and not isinstance(left, pa.Scalar):
         a = numbers(left)
@@ -156,6 +160,22 @@ def positive_remainder(step: Step, left: Value, right: Value) -> Any:
             moved = np.fmod(rest.astype(wide) + b.astype(wide), b.astype(wide))
         result = np.where(rest < 0, moved, rest).astype(rest.dtype)
     return null_where(made(result, left, right), zero)
+
+
+def _decimal_remainder(step: Step, left: Value, right: Value) -> Any:
+    """The same of two decimals that fit in longs under one scale."""
+    scale = max((decimal_of(kind) or (0, 0))[1] for kind in step.kinds)
+    sides = (_nulls_as_zero(side) for side in of_one_length(left, right))
+    a, b = (unscaled_words(side.cast(pa.decimal128(37, scale))) for side in sides)
+    zero = b == 0
+    if step.mode == "ANSI" and np.any(zero & ~_nulls(left, right)):
+        raise messages.error(step, "REMAINDER_BY_ZERO", **BYPASS)
+    b = np.where(zero, 1, b)
+    rest = np.fmod(a, b)
+    if step.name == "pmod":
+        rest = np.where(rest < 0, np.fmod(rest + b, b), rest)
+    found = pa.array(rest).cast(pa.decimal128(19, 0)).view(pa.decimal128(19, scale))
+    return null_where(nulled(found.cast(plain_type(step.kind)), left, right), zero)
 
 
 def _divided(step: Step, left: Value, right: Value, condition: str) -> tuple[Any, Any, Any]:

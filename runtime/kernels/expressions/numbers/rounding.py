@@ -1,4 +1,4 @@
-"""`round` and `bround` of doubles and floats, to so many digits behind the point.
+"""`round` and `bround` to so many digits behind the point.
 
 Spark makes a float a double, and what comes of it a float again. It rounds the decimal that Java
 shows a double as (`BigDecimal(double).setScale`). Of a decimal of at most 15 digits a double is
@@ -12,9 +12,11 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from ..programs.program import Step
-from ..values.vectors import Value, made, numbers
+from ..programs.program import Step, decimal_of
+from ..values.vectors import Value, made, numbers, plain_type
 
 _SHORT = 1e14
 _WHOLE = float(1 << 53)
@@ -22,7 +24,10 @@ _WHOLE = float(1 << 53)
 
 
 def rounded(step: Step, value: Any, digits: Value) -> Any:
-    """The double of the decimal: `round` rounds half away from zero, `bround` to the even digit."""
+    """`round` rounds half away from zero, `bround` to the even digit."""
+    known = decimal_of(step.kinds[0])
+    if known is not None:
+        return _decimal(step, value.cast(pa.decimal128(known[0] + 1, known[1])), digits.as_py())
     given, scale, even = numbers(value), int(digits.as_py()), step.name == "bround"
     data = given.astype(np.float64)
     size, power = np.abs(data), float(10**scale)
@@ -38,6 +43,14 @@ def rounded(step: Step, value: Any, digits: Value) -> Any:
         # A decimal has no negative zero.
         found = np.where(found == 0, 0.0, np.copysign(found, data))
         return made(found.astype(given.dtype), value)
+
+
+def _decimal(step: Step, value: Any, digits: int) -> Any:
+    """The same of a decimal, for whose result there is room."""
+    if digits < value.type.scale:
+        mode = "half_to_even" if step.name == "bround" else "half_towards_infinity"
+        value = pc.round(value, ndigits=digits, round_mode=mode)
+    return value.cast(plain_type(step.kind))
 
 
 def _written(size: float, scale: int, even: bool) -> float:

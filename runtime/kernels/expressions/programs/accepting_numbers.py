@@ -51,8 +51,12 @@ def seconds_in_long(given: Arguments) -> bool:
 
 
 def few_places(given: Arguments) -> bool:
-    """Whether a number is rounded behind its point, to so many digits that their power is exact."""
-    return isinstance(given.values[1], int) and 0 <= given.values[1] <= 15
+    """Whether a number is rounded behind its point, to so many digits that their power is exact.
+
+    Of a decimal there must be room for one digit more, which rounding may give it.
+    """
+    precision, _ = decimal_of(given.kinds[0]) or (0, 0)
+    return isinstance(given.values[1], int) and 0 <= given.values[1] <= 15 and precision <= 37
 
 
 def quotient_in_long(given: Arguments) -> bool:
@@ -63,6 +67,18 @@ def quotient_in_long(given: Arguments) -> bool:
     scale = max(6, s + q + 1)
     whole = p - s + t
     return p <= 18 and q <= 17 and scale + t - s <= 17 and scale + q < 36 and whole + scale < 38
+
+
+def remainder_in_long(given: Arguments) -> bool:
+    """Whether two decimals, written with as many digits behind the point, have 64 bits."""
+    sides = [decimal_of(kind) or (0, 0) for kind in given.kinds]
+    return max(p - s for p, s in sides) + max(s for _, s in sides) <= 18
+
+
+def positive_remainder_in_long(given: Arguments) -> bool:
+    """The same where the divisor fits in the result, too: it may be added to the remainder."""
+    (p, s), (q, t) = (decimal_of(kind) or (0, 0) for kind in given.kinds)
+    return q - t <= p - s and remainder_in_long(given)
 
 
 def shown_places(given: Arguments) -> bool:

@@ -12,6 +12,11 @@ URL_PARTS = ("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "U
 """What `parse_url` gives of a URL."""
 
 
+def same_texts(given: Arguments) -> bool:
+    """Whether all arguments but the first have one type."""
+    return len(set(given.kinds[1:])) == 1
+
+
 def like_pattern(given: Arguments) -> bool:
     """Whether a LIKE pattern is well formed: where it is not, Spark fails."""
     pattern, escape = given.values[1], str(given.options[0]) if given.options else "\\"

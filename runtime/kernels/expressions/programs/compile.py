@@ -36,7 +36,7 @@ from ...json.support import corrupt_column, is_written
 from ...json.support import unsupported as json_unsupported
 from .accepting_nested import different_keys
 from .day_times import in_day_time, is_zero
-from .kinds import Unsupported, is_constant, kind_of
+from .kinds import Unsupported, has_shortened_interval, is_constant, kind_of
 from .operation_facts import FLOATS, Arguments, leaves, takes
 from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
 from .shapes import context_of, positive_remainder
@@ -167,7 +167,8 @@ class _Compiler:
         source, target = self.steps[place].kind, kind_of(cast.data_type)
         if source == "void":
             return self._add(Step("literal", (), target, options=(None,)))
-        if not can_cast(source, target, cast.mode):
+        shortened = target == "string" and has_shortened_interval(cast.child.data_type)
+        if shortened or not can_cast(source, target, cast.mode):
             raise Unsupported(f"cast of {cast.child.data_type.simple} to {cast.data_type.simple}")
         raises = self.steps[place].raises or cast_raises(source, target, cast.mode)
         zone = self._zone(cast.time_zone, *leaves(source), target)
@@ -214,6 +215,8 @@ class _Compiler:
             return self._operation(name, call, call.arguments[1::2])
         mode: Mode = "TRY" if "TRY" in call.options else "ANSI" if call.ansi else "LEGACY"
         options = () if mode == "TRY" or name in ("negative",) else call.options
+        if name == "elt" and any(self.steps[self.argument(a)].raises for a in call.arguments[1:]):
+            raise Unsupported("elt of texts that may fail")  # Spark computes the chosen one alone
         if name == "gettimestamp":
             mode, options = "ANSI" if options[2] else "LEGACY", options[1:2]
         arguments = call.arguments

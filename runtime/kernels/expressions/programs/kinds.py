@@ -42,6 +42,13 @@ def kind_of(data_type: DataType) -> Kind:
     return kind
 
 
+def has_shortened_interval(data_type: DataType) -> bool:
+    """Whether there is an interval in a type that has not all fields from days to seconds."""
+    if isinstance(data_type, DayTimeIntervalType):
+        return data_type != DayTimeIntervalType()
+    return any(map(has_shortened_interval, data_type.parts))
+
+
 def is_constant(value: object, kind: Kind) -> bool:
     """Whether a literal's value can stand in a program."""
     if value is None or not isinstance(kind, tuple):

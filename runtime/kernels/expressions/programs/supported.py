@@ -82,7 +82,19 @@ OPERATIONS: dict[str, Operation] = {
     ),
     "div": Operation(same(("bigint", "daytime"), 2), raises="ANSI", right_first=True),
     **dict.fromkeys(
-        ("%", "mod", "pmod"), Operation(same(NUMBERS, 2), raises="ANSI", right_first=True)
+        ("%", "mod"),
+        Operation(
+            same((*NUMBERS, "decimal"), 2),
+            raises="ANSI",
+            right_first=True,
+            accepts=numbers.remainder_in_long,
+        ),
+    ),
+    "pmod": Operation(
+        same((*NUMBERS, "decimal"), 2),
+        raises="ANSI",
+        right_first=True,
+        accepts=numbers.positive_remainder_in_long,
     ),
     "negative": Operation(
         same((*NUMERIC, "daytime"), 1), raises="ANSI", accepts=numbers.short_decimals
@@ -101,11 +113,16 @@ OPERATIONS: dict[str, Operation] = {
             same(("double", "bigint", "decimal"), 1), raises="ANSI", accepts=numbers.short_decimals
         ),
     ),
+    **dict.fromkeys(("bit_get", "getbit"), Operation(each(WHOLE, ("int",)), raises="always")),
+    **dict.fromkeys(("bitmap_bit_position", "bitmap_bucket_number"), Operation((("bigint",),))),
     "unscaledvalue": Operation((("decimal",),), accepts=numbers.decimal_in_long),
     "makedecimal": Operation((("bigint",),), raises="ANSI"),
     **dict.fromkeys(
         ("round", "bround"),
-        Operation((("double", "=int"), ("float", "=int")), accepts=numbers.few_places),
+        Operation(
+            (("double", "=int"), ("float", "=int"), ("decimal", "=int")),
+            accepts=numbers.few_places,
+        ),
     ),
     **dict.fromkeys(("sqrt", "exp", "ln", "signum", "sign"), Operation((("double",),))),
     "log": Operation((("double", "double"),)),
@@ -139,6 +156,13 @@ OPERATIONS: dict[str, Operation] = {
     "replace": Operation((("string", "=string", "=string"),)),
     "locate": Operation((("=string", "string", "=int"),), accepts=texts.from_start),
     "repeat": Operation((("string", "=int"),)),
+    "elt": Operation(
+        (("int", "string"), ("int", "binary")),
+        variadic=True,
+        raises="ANSI",
+        eager=True,
+        accepts=texts.same_texts,
+    ),
     **dict.fromkeys(("lpad", "rpad"), Operation((("string", "=int", "=string"),))),
     **dict.fromkeys(
         ("format_string", "printf"),
@@ -226,6 +250,7 @@ OPERATIONS: dict[str, Operation] = {
         (("=string", "timestamp", "timestamp"),), raises="always", accepts=times.difference_unit
     ),
     # Bytes and URLs.
+    "encode": Operation((("string", "=string"),), accepts=texts.utf8),
     "decode": Operation((("binary", "=string"),), raises="always", accepts=texts.utf8),
     "unbase64": Operation((("string",),), raises="always", accepts=lambda given: not given.options),
     **dict.fromkeys(("url_decode", "try_url_decode"), Operation((("string",),), raises="always")),
@@ -249,6 +274,7 @@ CASTS: frozenset[Signature] = frozenset(
         *each(("decimal",), (*WHOLE, "double", "boolean", "decimal", "string")),
         *each(("string",), (*NUMBERS, "decimal", "boolean", "date", "binary")),
         *each(("date", *TIMES), ("date", *TIMES, "string")),
+        ("daytime", "string"),
         *each(("timestamp",), (*WHOLE, *FLOATS)),
     }
 )

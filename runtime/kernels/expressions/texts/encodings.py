@@ -20,6 +20,11 @@ from ..values import messages
 from ..values.vectors import Value, nulled, numbers
 
 
+def encoded(step: Step, text: Any, charset: Value) -> Any:
+    """`encode(text, 'UTF-8')`."""
+    return text.cast(pa.binary())
+
+
 def decoded(step: Step, value: Any, charset: Value) -> Any:
     """`decode(bytes, 'UTF-8')`."""
     try:

@@ -15,6 +15,7 @@ from ...columns.distinct import each
 from ...columns.ordering import spread
 from ...columns.texts import bytes_of, ends_of, of_bytes
 from ..programs.program import Step
+from ..values import messages
 from ..values.vectors import Value, nulled, numbers, repeated, row_count
 
 _MAX = 2**31 - 1
@@ -28,6 +29,25 @@ def binary_digits(step: Step, value: Any) -> Any:
     shown[:, -1] = True  # of 0, too, one digit is shown
     digits = bits[shown] + np.uint8(ord("0"))
     return nulled(of_bytes(digits, ends_of(shown.sum(axis=1))), value)
+
+
+def chosen(step: Step, number: Value, *texts: Value) -> Any:
+    """`elt(number, text, ...)`: the text of that number, from 1.
+
+    Raises:
+        KernelError: under ANSI there is no such text; else it is null.
+    """
+    count = row_count(number, *texts)
+    numbered = repeated(number, count)
+    places = numbers(numbered)
+    given = numbered.is_valid().to_numpy(zero_copy_only=False)
+    there = given & (places >= 1) & (places <= len(texts))
+    missing = given & ~there
+    if step.mode == "ANSI" and missing.any():
+        wrong = int(places[int(np.argmax(missing))])
+        raise messages.error(step, "INVALID_ARRAY_INDEX", indexValue=wrong, arraySize=len(texts))
+    picks = pa.array(np.where(there, places - 1, 0), mask=~there)
+    return pc.choose(picks, *(repeated(text, count) for text in texts))
 
 
 def cased(step: Step, text: Any) -> Any:

@@ -11,6 +11,9 @@ from ..programs.program import Kind, Step, decimal_of
 from .java_numbers import java_double
 from .zones import shown_timestamp
 
+_LONGEST_SHOWN = 64
+"""Java shows of a text that is no time its first letters only."""
+
 
 def _at(step: Step, error: KernelError) -> KernelError:
     """An error with the place in the query behind it."""
@@ -46,6 +49,18 @@ def field_out_of_bounds(step: Step, why: str) -> KernelError:
 def overflow(step: Step, text: str = "overflow", instead: str = "") -> KernelError:
     """A whole number that leaves its type; `instead` is the function that gives null."""
     return _at(step, errors.overflow(text, instead))
+
+
+def no_such_bit(step: Step, position: int, width: int) -> KernelError:
+    """A position beyond the bits of a number."""
+    return error(
+        step,
+        "INVALID_PARAMETER_VALUE.BIT_POSITION_RANGE",
+        functionName="`bit_get`",
+        parameter="`pos`",
+        upper=width,
+        invalidValue=position,
+    )
 
 
 def small_overflow(step: Step, left: int, symbol: str, right: int, instead: str) -> KernelError:
@@ -90,7 +105,12 @@ def cast_invalid(step: Step, value: str) -> KernelError:
 def cannot_parse(step: Step, value: str, where: str) -> KernelError:
     """A string that is no time in a pattern."""
     function = str(step.options[0]) if step.options else "try_to_timestamp"
-    message = f"Text '{value}' could not be parsed{where}"
+    shown = value
+    if len(value.encode("utf-16-le")) > 2 * _LONGEST_SHOWN:
+        shown = (
+            value.encode("utf-16-le")[: 2 * _LONGEST_SHOWN].decode("utf-16-le", "ignore") + "..."
+        )
+    message = f"Text '{shown}' could not be parsed{where}"
     return error(step, "CANNOT_PARSE_TIMESTAMP", message=message, func=f"`{function}`")
 
 
