@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cached_property
 
 from ..planner.model.formats import metadata_columns
 from ..planner.model.schemas.types import DataType
@@ -23,9 +24,6 @@ _OF_LINES = (WRONG_HEADER, "MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE")
 class ScannedFiles:
     """The files of a query's sources and tables, and what one operator gives another.
 
-    Attributes:
-        deals_out: whether an operator's tasks may compute what another one takes.
-
     Args:
         engine: what runs the batches, configured.
         readers: how it reads the files of both, by name.
@@ -40,7 +38,13 @@ class ScannedFiles:
         found = {name: table.parquet_files() for name, table in tables.items()}
         self._tables = {name: files for name, files in found.items() if files is not None}
         self._scanned: dict[str, bool] = {}
-        self.deals_out = self._is_enabled() and not engine.facts.reads_together
+        self._gave_up = False
+
+    @property
+    def deals_out(self) -> bool:
+        """Whether an operator's tasks may compute what another one takes."""
+        together = self._engine.facts.reads_together
+        return not (self._gave_up or together) and self._is_enabled
 
     def of(self, ranges: Iterable[SourceRange]) -> dict[str, FileBatch]:
         """The files between two offsets of each source, and those of all tables, by name."""
@@ -77,7 +81,8 @@ class ScannedFiles:
             return False
         dealt_out = False
         if condition.startswith(NOT_EXACT):
-            dealt_out, self.deals_out = self.deals_out, False
+            dealt_out = self.deals_out
+            self._gave_up = True
         else:
             own = [name for name in own if self._readers[name].format != "parquet"]
         self._scanned |= dict.fromkeys(own, False)
@@ -92,9 +97,10 @@ class ScannedFiles:
         if name not in self._scanned:
             reader = self._readers.get(name)
             self._scanned[name] = (
-                reader is not None and self._is_enabled() and self._engine.scans(reader)
+                reader is not None and self._is_enabled and self._engine.scans(reader)
             )
         return self._scanned[name]
 
+    @cached_property
     def _is_enabled(self) -> bool:
         return self._engine.setting(ENABLED, "true").upper() == "TRUE"

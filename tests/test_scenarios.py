@@ -28,7 +28,6 @@ CORPUS = sorted((HERE.parent.parent / "shared" / "corpus" / "runs").glob("*.yaml
 HOW: tuple[dict[str, Any], ...] = ({}, {"restart_always": True}, {"tasks": 3})
 REFUSED = (
     "aggregates-numbers-complete",
-    "aggregates-values-sessions",
     "collated-columns",
     "collated-distinct",
     "collated-keys",

@@ -194,7 +194,8 @@ class Batch:
         inputs: Sequence[TaskRows] = (),
     ) -> DataFrame:
         # Rows without columns would get lost on their way.
-        one_action = self.context.one_action and len(spec.sent) > 0
+        has_columns = spec.forwarding is not None or len(spec.names) > 0
+        one_action = self.context.one_action and has_columns
         made, reports = self.engine.run_kernel(frame, node, spec, one_action=one_action)
         assert node.operator is not None
         operator = KernelOperator(

@@ -222,6 +222,9 @@ class ByHand(Engine):
         counted = Counted(frame.keys, replace(spec, names=tuple(COUNTED.names)), [])
         return counted, counted
 
+    def setting(self, name: str, usual: str) -> str:
+        return usual
+
     def _unused(self, *_: Any, **__: Any) -> Any:
         raise NotImplementedError
 
