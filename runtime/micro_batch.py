@@ -310,7 +310,6 @@ class MicroBatchExecution:
             files=files,
             deals_out=self._scanned.deals_out,
             readers=self.readers,
-            cores=self.tasks.most,
             state_attempt=position.state_attempt,
             one_action=self.sink.one_action,
             in_arrow=self.sink.in_arrow,

@@ -51,7 +51,7 @@ def _run(
 def test_native_and_stateplan_emit_the_same(
     spark: SparkSession, load: Any, tmp_path: Path, name: str
 ) -> None:
-    work = replace(load("work").tiny(load("works").WORKS[name], 60), warmup=0, stores=1)
+    work = replace(load("work").tiny(load("works").WORKS[name], 60), warmup=0, batches=3, stores=1)
     tables = {n: replace(data, rows=200, parts=1) for n, data in work.tables.items()}
     work = replace(work, tables=tables)
     ours, native = (

@@ -215,6 +215,18 @@ class Job:
             yield emitted, one["numInputRows"], one.get("eventTime"), states
 
 
+def both_ways(
+    job: Job, steps: list[list[Path]], first: str, conf: Mapping[str, str] | None = None
+) -> list[tuple[Any, ...]]:
+    """A step one way, and the next one the other way on the same checkpoint."""
+    second = "false" if first == "true" else "true"
+    return [
+        batch
+        for files, way in zip(steps, (first, second), strict=False)
+        for batch in job.step(files, {**(conf or {}), ENABLED: way})
+    ]
+
+
 QUERIES = {
     "session": (
         f"SELECT session_window(ts, '4 seconds') AS w, key, count(*) AS c, sum(n) AS s, "
@@ -301,19 +313,12 @@ def test_either_way_is_the_same(
         return run(self, node, *args)
 
     monkeypatch.setattr(Batch, "run_kernel", counted)
-    found = []
-    # The second goes from one way to the other on one checkpoint.
-    for number, ways in enumerate((("true",), ("false", "true"))):
-        job = Job(spark, tmp_path / str(number), sql, mode)
-        found.append(
-            [
-                batch
-                for i, files in enumerate(steps)
-                for batch in job.step(files, {ENABLED: ways[i % len(ways)]})
-            ]
-        )
+    found = [
+        both_ways(Job(spark, tmp_path / first, sql, mode), steps, first)
+        for first in ("true", "false")
+    ]
     assert found[0] == found[1]
-    assert used == {"true": 4}
+    assert used == {"true": 2}
 
 
 CHAINS = {
@@ -379,16 +384,10 @@ def test_tasks_give_their_rows_to_those_of_the_next_operator(
         return run(self, node, *args)
 
     monkeypatch.setattr(Batch, "run_kernel", counted)
-    found = []
-    for number, ways in enumerate((("true",), ("false", "true"))):
-        job = Job(spark, tmp_path / str(number), sql, mode, tasks=tasks)
-        found.append(
-            [
-                batch
-                for i, files in enumerate(steps[:2])
-                for batch in job.step(files, ANY_CHAIN | {ENABLED: ways[i % len(ways)]})
-            ]
-        )
+    found = [
+        both_ways(Job(spark, tmp_path / first, sql, mode, tasks=tasks), steps, first, ANY_CHAIN)
+        for first in ("true", "false")
+    ]
     assert found[0] == found[1]
     assert any(rows for rows, *_ in found[0])
     assert set(given) == {"true"}

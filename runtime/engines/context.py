@@ -49,7 +49,6 @@ class BatchContext:
         files: the Parquet files of a source's rows, where tasks may read them without Spark.
         deals_out: whether an operator's tasks may compute what another one takes.
         readers: how the engine reads the files of sources and tables, by name.
-        cores: with how many cores Spark would read files.
         state_attempt: the attempt whose state the batch reads, as the last commit says; None: that
             of the only one that made the version.
         one_action: whether the sink runs no more than one action over the batch's DataFrame.
@@ -67,7 +66,6 @@ class BatchContext:
     files: Mapping[str, FileBatch] = field(default_factory=dict)
     deals_out: bool = True
     readers: Mapping[str, Reader] = field(default_factory=dict)
-    cores: int = 1
     state_attempt: str | None = None
     one_action: bool = False
     in_arrow: bool = False

@@ -11,7 +11,6 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from os import cpu_count
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import pyarrow as pa
@@ -86,9 +85,6 @@ class EmbeddedEngine(Engine):
 
     def setting(self, name: str, usual: str) -> str:
         return self._conf.settings.get(name, usual)  # those of Spark alone the engine has not
-
-    def task_count(self, conf: Conf) -> int:
-        return max(1, min(conf.shuffle_partitions, cpu_count() or 1))
 
     def reads_here(self, reader: Reader) -> bool:
         own = FILE_READERS.get(reader.format)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
+from os import cpu_count
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from ...planner.model.errors import InternalError
@@ -19,6 +20,7 @@ from ..kernels.task import TaskSpec
 from ..plan.facts import EngineFacts, Reader
 from .python_calls import PythonCalls
 from .reader_settings import reads_as_usual
+from .settings import default_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -79,9 +81,9 @@ class Engine(ABC):
         value = self.spark.conf.get(name, usual or None)  # an empty text fits few types
         return usual if value is None else str(value)
 
-    @abstractmethod
     def task_count(self, conf: Conf) -> int:
-        """How many tasks run each stateful operator of a large batch."""
+        """How many tasks run each stateful operator."""
+        return default_tasks(conf.shuffle_partitions, self.cores)
 
     def prepare_workers(self, *, stateful: bool) -> None:  # noqa: B027  most have none
         """Give workers the code that their tasks need; `stateful`: whether there are kernels.
@@ -99,6 +101,11 @@ class Engine(ABC):
         return reader.here or (
             reader.format == "parquet" and reads_as_usual("parquet", self.setting)
         )
+
+    @property
+    def cores(self) -> int:
+        """With how many cores Spark would read files: its default parallelism."""
+        return cpu_count() or 1
 
     def over_files(self, spec: TaskSpec) -> DataFrame:
         """What the tasks of a kernel take that read files themselves."""

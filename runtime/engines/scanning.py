@@ -33,7 +33,7 @@ def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
         time = evaluator((files.event_time,), files.used, files.before)
     paths = found.files
     if files.origins:
-        paths = with_origins(paths, found.sizes, context.cores)
+        paths = with_origins(paths, found.sizes, context.engine.cores)
     made = _made(files, files.used, files.before, context)
     return Scan(
         files=paths,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...planner.model.settings.conf import Conf
@@ -20,7 +21,7 @@ from .probes import EventTimeProbe, Probe
 from .reader_settings import reads_as_usual
 from .reports import task_reports
 from .shipping import is_this_python, ship
-from .spark_session import close_session, configure, own_session, task_count
+from .spark_session import close_session, configure, cores, own_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,8 +49,9 @@ class SparkEngine(Engine):
     def configure(self, conf: Conf, tasks: int) -> None:
         configure(self.spark, conf, tasks)
 
-    def task_count(self, conf: Conf) -> int:
-        return task_count(self.spark, conf)
+    @cached_property
+    def cores(self) -> int:
+        return cores(self.spark)
 
     def prepare_workers(self, *, stateful: bool) -> None:
         if stateful and not is_this_python(self.spark):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.settings.conf import Conf
 from ..failures import innermost
-from .settings import default_tasks, session_settings
+from .settings import session_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -232,11 +232,6 @@ def configure(own: SparkSession, conf: Conf, tasks: int) -> None:
                 hint=f"Spark refuses {value!r}: {str(error).splitlines()[0]} Remove the setting "
                 "from the query, or set it where Spark is started.",
             ) from error
-
-
-def task_count(spark: SparkSession, conf: Conf) -> int:
-    """How many tasks run each stateful operator: as many as there are cores."""
-    return default_tasks(conf.shuffle_partitions, cores(spark))
 
 
 def cores(spark: SparkSession) -> int:
