@@ -532,7 +532,7 @@ def test_with_many_tasks_rows_are_dealt_out(
     for number, tasks in enumerate((MOST_TASKS + 1, 2)):
         job = Job(spark, tmp_path / str(number), sql, mode, tasks=tasks)
         conf = {"spark.sql.shuffle.partitions": "18"}
-        found.append([batch for files in steps for batch in job.step(files, conf)])
+        found.append([batch for files in steps[:2] for batch in job.step(files, conf)])
     assert found[0] == found[1]
 
 
