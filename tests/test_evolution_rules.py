@@ -168,7 +168,7 @@ DIFFERS = {
         "SELECT k, sum(CAST(v > 3 AS INT)) AS n FROM STREAM events GROUP BY k",
         "aggregates",
     ),
-    "zeros in place of a filter, which a sum of nothing tells": (
+    "zeros in place of a filter: the sum of no rows is null": (
         "SELECT k, sum(v) FILTER (WHERE g = 'x') AS s FROM STREAM events GROUP BY k",
         "SELECT k, sum(IF(g = 'x', v, 0)) AS s FROM STREAM events GROUP BY k",
         "aggregates",

@@ -80,7 +80,7 @@ class EngineFacts:
         observes: aggregates the rows that pass, for `observe`.
         reads_together: has all tasks in one process, which read each file once for all.
         prunes: reads of a table's files what Spark would read, by itself.
-        splits: reads a large file in several blocks, of which the column `_metadata` tells.
+        splits: reads a large file in several blocks, whose bounds `_metadata` shows.
         writes: writes files of all formats as Spark does.
         exactness: what it computes as Spark does; None: everything.
     """

@@ -254,7 +254,7 @@ class Chunk:
         columns: what travels to the kernel.
         count: how many rows they are.
         seen: the event times that were observed.
-        origin: see `ScannedRows`.
+        origin: see `PlacedRows`.
         grouped: whether the rows are groups of rows already.
     """
 
@@ -301,7 +301,7 @@ def chunks_of(
         scan: what is made of them.
         batch: the rows.
         early: what groups them on the way, where that leaves few.
-        origin: see `ScannedRows`.
+        origin: see `PlacedRows`.
 
     Raises:
         KernelError: a value cannot be computed.
