@@ -21,8 +21,13 @@ hypothesis.settings.register_profile("unhurried", hypothesis.settings.default, d
 hypothesis.settings.load_profile("unhurried")
 
 # Queries of a few rows end before the JVM's second compiler pays: its threads would take half of
-# the processor time. Every JVM that a test starts gets this, those of commands too.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# the processor time. Without it a JVM keeps 48 MB of compiled code, which hundreds of queries fill:
+# then it throws away and compiles again. Every JVM that a test starts gets this, those of commands
+# too.
+os.environ.setdefault(
+    "SPARK_SUBMIT_OPTS",
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
+)
 
 Checks = dict[str, subprocess.Popen[str]]
 _CHECKS = pytest.StashKey[Checks]()
@@ -111,6 +116,8 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
         "spark.python.worker.reuse": "true",
+        # Many tests run a query twice, as Spark does and as we do.
+        "spark.sql.codegen.cache.maxEntries": "1000",
     }
     try:
         session = start_session("local[2]", "stateplan-tests", settings)
