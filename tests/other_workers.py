@@ -39,6 +39,7 @@ def session(master: str, **more: str) -> SparkSession:
         "spark.sql.shuffle.partitions": "4",
         "spark.executor.memory": "512m",
         "spark.ui.enabled": "false",
+        "spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", ""),
         **more,
     }
     return SparkSession.builder.master(master).config(map=settings).getOrCreate()

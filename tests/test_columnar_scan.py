@@ -33,7 +33,7 @@ from stateplan.runtime.plan.nodes import Kernel
 from stateplan.runtime.plan.passes.read_files import MOST_TASKS
 from stateplan.runtime.plan.reading_nodes import DealOut, rows_of_tasks
 from stateplan.runtime.sinks import ForeachBatchSink
-from stateplan.runtime.sources.parquet import ENABLED, parquet_batch, with_origins
+from stateplan.runtime.sources.parquet import ENABLED, parquet_batch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,14 +85,6 @@ def test_files_of_spark_2_and_damaged_ones_are_left_to_spark(tmp_path: Path) -> 
     assert found.types == {}
     Path(path).write_bytes(b"PAR1nothing")
     assert parquet_batch([path]) is None
-
-
-def test_files_are_in_the_partitions_that_spark_reads_them_in() -> None:
-    files = [ScanFile(str(i), 1) for i in range(3)]
-    small = with_origins(files, [100, 300, 200], 2)
-    assert [file.origin for file in small] == [1, 0, 0]
-    large = with_origins(files, [200 << 20, 10 << 20, 300 << 20], 2)
-    assert [file.origin for file in large] == [1, 2, 0]
 
 
 @pytest.mark.parametrize("words", [3, 200_000])

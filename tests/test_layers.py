@@ -64,15 +64,17 @@ WITHIN_RUNTIME = {
         *("runtime/state", "runtime/kernels/columns", "runtime/kernels/hashes"),
         *("runtime/kernels/expressions", "runtime/kernels/aggregates", "runtime/kernels/joins"),
         *("runtime/kernels/errors", "runtime/kernels/kernel", "runtime/kernels/windows"),
+        "runtime/kernels/file_parts",
     ),
     "runtime/kernels/json": (
         *("runtime/kernels/columns", "runtime/kernels/expressions/values"),
         *("runtime/kernels/expressions/programs", "runtime/kernels/expressions/conversions"),
         *("runtime/kernels/errors", "runtime/kernels/readers/line_files"),
+        "runtime/kernels/file_parts",
     ),
     "runtime/kernels/readers": (
         *("runtime/kernels/expressions", "runtime/kernels/json", "runtime/kernels/scans"),
-        "runtime/kernels/errors",
+        *("runtime/kernels/errors", "runtime/kernels/file_parts"),
     ),
     "runtime/plan": ("runtime/kernels/expressions/programs",),
     "runtime/engines": (

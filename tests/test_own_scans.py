@@ -11,16 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.orc
+import pyarrow.parquet
 import pytest
 
 import stateplan
 from stateplan.planner.model.errors import StateplanError
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.runtime.engines.batch import Batch
 from stateplan.runtime.kernels.errors import WRONG_HEADER
+from stateplan.runtime.kernels.file_parts import FilePart
 from stateplan.runtime.kernels.readers import line_files
-from stateplan.runtime.kernels.readers.line_files import FilePart, blocks, lines_before, parts_of
+from stateplan.runtime.kernels.readers.line_files import blocks, lines_before, parts_of
+from stateplan.runtime.kernels.readers.own_reader import OwnReader
+from stateplan.runtime.kernels.scans.parquet_files import ParquetReader, ScanFile
 from stateplan.runtime.plan.reading_nodes import are_dealt, rows_of_tasks
 from stateplan.runtime.sinks import ForeachBatchSink
+from stateplan.runtime.sources.file_partitions import in_partitions
 from stateplan.runtime.sources.parquet import ENABLED
 
 if TYPE_CHECKING:
@@ -233,23 +239,32 @@ def test_a_line_that_is_not_known_is_named_by_its_number_in_the_file(
         ).await_termination()
 
 
+@pytest.mark.parametrize("separator", [None, b";"])
 @pytest.mark.parametrize("size", [1, 2, 7, 30, 1000])
-@pytest.mark.parametrize("text", ["a\nbb\n\nccc\ndddd", "a\r\nbb\r\n", "\n\n\n", "one line", ""])
+@pytest.mark.parametrize(
+    "text", ["a\nbb\n\nccc\ndddd", "a\r\nbb\r\n", "\n\n\n", "one line", "", "a;b\nb;;\ncc"]
+)
 def test_the_parts_of_a_file_hold_each_line_once(
-    tmp_path: Path, text: str, size: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    text: str,
+    size: int,
+    separator: bytes | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(line_files, "PART", size)
     monkeypatch.setattr(line_files, "BLOCK", 3)
     path = tmp_path / "a.json"
     path.write_bytes(text.encode())
-    whole = b"".join(blocks(str(path)))
+    monkeypatch.setattr(line_files, "_LINE", 2)
+    whole = b"".join(blocks(str(path), separator))
     parts = parts_of(str(path))
     assert len(parts) == max(1, round(len(text) / size))
     lines = 0
     found = []
     for part in parts:
-        found.append(b"".join(blocks(str(path), part=part)))
-        assert not found[-1] or lines_before(str(path), part.start) == lines
+        found.append(b"".join(blocks(str(path), separator, part)))
+        if separator is None:
+            assert not found[-1] or lines_before(str(path), part.start) == lines
         lines += found[-1].count(b"\n")
     assert b"".join(found) == whole
 
@@ -261,3 +276,68 @@ def test_a_compressed_file_is_read_as_a_whole(
     path = tmp_path / "a.json.gz"
     path.write_bytes(b"anything")
     assert parts_of(str(path)) == [FilePart()]
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "parquet"])
+def test_rows_come_from_the_partitions_in_which_spark_reads_them(
+    spark: SparkSession, tmp_path: Path, format: str
+) -> None:
+    own = random.Random(format)
+    settings = {
+        "spark.sql.files.openCostInBytes": "300",
+        "spark.sql.files.maxPartitionBytes": "2KB",
+    }
+    paths = [tmp_path / f"{i}.{format}" for i in range(8)]
+    first = 0
+    for path in paths:
+        count = own.choice([0, 1, 3, 60, 400])
+        ids = range(first, first + count)
+        first += count
+        texts = [own.choice(["s1", "straße", "x" * own.randrange(40)]) for _ in ids]
+        if format == "parquet":
+            table = pa.table({"id": pa.array(ids, pa.int64()), "text": texts})
+            pyarrow.parquet.write_table(table, path, row_group_size=own.choice([25, 90, 1000]))
+        elif format == "json":
+            lines = [json.dumps({"id": i, "text": t}) for i, t in zip(ids, texts, strict=True)]
+            path.write_text("".join(f"{line}\n" for line in lines))
+        else:
+            lines = [f"{i},{t}" for i, t in zip(ids, texts, strict=True)]
+            path.write_text("".join(f"{line}\n" for line in ["id,text", *lines]))
+    session = spark.newSession()
+    for name, value in settings.items():
+        session.conf.set(name, value)
+    reader = session.read.schema("id BIGINT, text STRING").option("header", "true").format(format)
+    frame = reader.load(list(map(str, paths)))
+    wanted = {
+        row.id: row.partition
+        for row in frame.selectExpr("id", "spark_partition_id() AS partition").collect()
+    }
+    files = in_partitions(
+        [ScanFile(str(path), pyarrow.parquet.read_metadata(path).num_rows) for path in paths]
+        if format == "parquet"
+        else [ScanFile(str(path), 0) for path in paths],
+        [path.stat().st_size for path in paths],
+        format,
+        spark.sparkContext.defaultParallelism,
+        Conf(settings),
+    )
+    schema = pa.schema({"id": pa.int64(), "text": pa.string()})
+    own_reader = OwnReader(
+        format=format,
+        schema=schema,
+        columns=(0,),
+        options=(("header", "true"),),
+        time_zone="UTC",
+        filters=(),
+        given=None,
+    )
+    rows_of = ParquetReader(schema) if format == "parquet" else own_reader
+    found = [
+        (row, file.origin)
+        for file in files
+        for batch in rows_of.batches(file)
+        for row in batch.column(0).to_pylist()
+    ]
+    assert len(set(wanted.values())) > 5
+    assert [row for row, _ in found] == list(range(first))
+    assert dict(found) == wanted

@@ -56,7 +56,7 @@ def test_progress_is_sparks_on_the_embedded_engine(tmp_path: Path) -> None:
         assert found[case] == progress, case
 
 
-_ON_SPARK = ("restarted", "observed", "left join")
+_ON_SPARK = ("observed", "left join")
 
 
 @pytest.mark.parametrize("case", _ON_SPARK)

@@ -20,7 +20,7 @@ from ..kernels.scans.table_look_up import KeyedTable, TableLookUp
 from ..plan.facts import Reader
 from ..plan.nodes import Columns
 from ..plan.reading_nodes import Copies, DealOut, Explode, ReadFiles, ReadStep, TaskRows
-from ..sources.parquet import with_origins
+from ..sources.file_partitions import in_partitions
 from .context import BatchContext
 from .evaluating import evaluator, pushed_filters
 
@@ -33,7 +33,9 @@ def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
         time = evaluator((files.event_time,), files.used, files.before)
     paths = found.files
     if files.origins:
-        paths = with_origins(paths, found.sizes, context.engine.cores)
+        reader = context.readers.get(files.name)
+        format = "parquet" if reader is None else reader.format
+        paths = in_partitions(paths, found.sizes, format, context.engine.cores, context.conf)
     made = _made(files, files.used, files.before, context)
     return Scan(
         files=paths,

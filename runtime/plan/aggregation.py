@@ -124,14 +124,14 @@ def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
     session = window(node.session, window_size(node.session, partial.child))
     made, sources = row_buffers(functions)
     rows = _keyed_rows(partial, [*keys, session], facts, made)
-    origin = None
-    if facts.engine.numbers_partitions:
-        origin = AttributeReference(name="origin", type_=LONG)
-        number = Alias(child=Call(name="spark_partition_id"), name="origin", expr_id=origin.expr_id)
-        rows = replace(rows, columns=(*rows.columns, number))
+    origin = AttributeReference(name="origin", type_=LONG)
+    # Our own readers of files know it with every engine.
+    known = facts.engine.numbers_partitions
+    partition = Call(name="spark_partition_id") if known else Literal(value=0, type_=LONG)
+    number = Alias(child=partition, name="origin", expr_id=origin.expr_id)
+    rows = replace(rows, columns=(*rows.columns, number))
     moved = Exchange(child=rows, to="keys", keys=hashed(keys))
     taken = [*keys, session]
-    origins = () if origin is None else (origin,)
     watermarked = node.session.delay_ms is not None
     ids = [a.expr_id for a in partial.key_attributes]
     spec = SessionSpec(
@@ -149,7 +149,7 @@ def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
     given = [key(a) for a in partial.key_attributes]
     emitted = (*given, *(plain(a) for f in functions for a in f.emitted))
     kernel = Kernel(
-        inputs=(Select(child=moved, columns=(*travelling(taken), *made, *origins)),),
+        inputs=(Select(child=moved, columns=(*travelling(taken), *made, origin)),),
         operator=node,
         spec=spec,
         taken=(*taken, *(plain(to_attribute(e)) for e in made)),

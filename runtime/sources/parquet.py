@@ -26,8 +26,6 @@ _PLAIN = (
     *(pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float32(), pa.float64()),
     *(pa.string(), pa.binary(), pa.date32(), pa.timestamp("us")),
 )
-_OPEN_COST = 4 << 20  # spark.sql.files.openCostInBytes
-_MOST_BYTES = 128 << 20  # spark.sql.files.maxPartitionBytes
 MOST_FOOTERS = 64
 """Of more files than this the engine reads the footers itself."""
 _MOST_IN_MEMORY = 64 << 20
@@ -188,22 +186,3 @@ def _dates_are_gregorian(metadata: Mapping[bytes, bytes]) -> bool:
 
 def _common(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     return {name: kind for name, kind in one.items() if other.get(name) == kind}
-
-
-def with_origins(
-    files: Sequence[ScanFile], sizes: Sequence[int], cores: int
-) -> tuple[ScanFile, ...]:
-    """The files with the number of the partition in which Spark would read each.
-
-    For files that it reads whole (FilePartition.getFilePartitions): the largest first, as many in
-    one partition as there is room for.
-    """
-    room = min(_MOST_BYTES, max(_OPEN_COST, sum(s + _OPEN_COST for s in sizes) // max(1, cores)))
-    found = list(files)
-    partition, filled = 0, 0
-    for i in sorted(range(len(files)), key=lambda i: -sizes[i]):
-        if filled and filled + sizes[i] > room:
-            partition, filled = partition + 1, 0
-        filled += sizes[i] + _OPEN_COST
-        found[i] = replace(files[i], origin=partition)
-    return tuple(found)

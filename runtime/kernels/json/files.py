@@ -17,7 +17,8 @@ import pyarrow.json
 from ..errors import KernelError
 from ..expressions.conversions.cast_strings import from_string
 from ..expressions.programs.program import Step
-from ..readers.line_files import BATCH, WHOLE, FilePart, blocks
+from ..file_parts import WHOLE, FilePart
+from ..readers.line_files import BATCH, blocks
 from .errors import BadValue, Uncertain
 from .filters import PushedFilter
 from .lines import LineReader

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from ..errors import WRONG_HEADER, KernelError, not_exact
+from ..file_parts import WHOLE, FilePart
 from ..json.errors import Uncertain
 from ..json.filters import PushedFilter
 from ..json.malformed import malformed
@@ -23,7 +24,7 @@ from .csv_lines import CsvBlock
 from .csv_options import CsvOptions, csv_options
 from .csv_tokens import BLANKS, Tokenizer, Tokens
 from .csv_values import Column, UncertainValue, converter
-from .line_files import BATCH, blocks
+from .line_files import BATCH, blocks, lines_before
 
 _SPLIT = 4 << 20
 """Spark never reads a smaller file in parts (spark.sql.files.openCostInBytes)."""
@@ -36,8 +37,9 @@ def read_csv(
     options: Mapping[str, str],
     time_zone: str,
     filters: Sequence[PushedFilter] = (),
+    part: FilePart = WHOLE,
 ) -> Iterator[Any]:
-    """Read a CSV file.
+    """Read a CSV file, or a part of one.
 
     Args:
         path: the file, in UTF-8; compressed if its name says so.
@@ -48,6 +50,7 @@ def read_csv(
         time_zone: the session's.
         filters: the conditions that Spark's reader is given, over the needed columns. They stay to
             be fulfilled: they only keep FAILFAST from failing over a record that they leave out.
+        part: which lines to read.
 
     Yields:
         Record batches of at most 65,536 rows of the needed columns, all nullable.
@@ -56,7 +59,7 @@ def read_csv(
         KernelError: a line of which it is not known what Spark makes of it
             (`STATEPLAN_NOT_EXACT`), and a malformed one in FAILFAST mode.
     """
-    reader = _FileReader(path, schema, columns, csv_options(options), time_zone, filters)
+    reader = _FileReader(path, schema, columns, csv_options(options), time_zone, filters, part)
     for batch in reader.batches():
         for start in range(0, batch.num_rows, BATCH):
             yield batch.slice(start, BATCH)
@@ -73,8 +76,10 @@ class _FileReader:
         options: CsvOptions,
         zone: str,
         filters: Sequence[PushedFilter],
+        part: FilePart,
     ) -> None:
         self._path = path
+        self._part = part
         self._options = options
         self._output = [schema.field(place) for place in columns]
         self._corrupt = next((f.name for f in schema if f.name == options.corrupt), None)
@@ -93,8 +98,9 @@ class _FileReader:
             raise KernelError.of("UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN")
 
     def batches(self) -> Iterator[Any]:
-        header, number, first = self._options.header, 1, True
-        for data in blocks(self._path, self._options.line_sep):
+        first = not self._part.start
+        header, number = first and self._options.header, 1
+        for data in blocks(self._path, self._options.line_sep, self._part):
             block = CsvBlock(data, number, self._options)
             number += block.count
             if header and block.rows:
@@ -281,6 +287,7 @@ class _FileReader:
         raise malformed(self._path, line, shown, self._output, None)
 
     def _uncertain(self, number: int, error: Uncertain) -> KernelError:
+        number += lines_before(self._path, self._part.start)
         return not_exact(
             f"Line {number} of '{self._path}' has {error} and is not read as Spark would here."
         )

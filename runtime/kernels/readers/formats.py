@@ -9,12 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from ....planner.model.schemas.types import StructType
+from ..file_parts import WHOLE, FilePart
 from ..json.files import read_json
 from ..json.filters import PushedFilter
 from ..json.support import unsupported as unsupported_json
 from . import csv_options, orc_files
 from .csv_files import read_csv
-from .line_files import WHOLE, FilePart, parts_of
+from .line_files import parts_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,13 @@ def _json(scan: FileScan) -> Iterator[Any]:
 
 def _csv(scan: FileScan) -> Iterator[Any]:
     return read_csv(
-        scan.path, scan.schema, scan.columns, scan.options, scan.time_zone, scan.filters
+        scan.path,
+        scan.schema,
+        scan.columns,
+        scan.options,
+        scan.time_zone,
+        scan.filters,
+        scan.part,
     )
 
 
@@ -78,7 +85,7 @@ def _orc(scan: FileScan) -> Iterator[Any]:
 
 FILE_READERS: Mapping[str, FileReader] = {
     "json": FileReader(unsupported_json, _json, alone=False, parts=parts_of),
-    "csv": FileReader(csv_options.unsupported, _csv),
+    "csv": FileReader(csv_options.unsupported, _csv, parts=parts_of),
     "orc": FileReader(orc_files.unsupported, _orc),
 }
 """By the format's name in Spark."""

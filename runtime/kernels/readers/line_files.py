@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from ..file_parts import WHOLE, FilePart
 from .compressed import is_compressed, opened
 
 BLOCK = 1 << 22
@@ -15,22 +15,8 @@ PART = 16 << 20
 """About so many bytes are read by a task of their own."""
 BATCH = 1 << 16
 """So many rows has a record batch at most."""
+_LINE = 1 << 12
 _BOM = b"\xef\xbb\xbf"
-
-
-@dataclass(frozen=True)
-class FilePart:
-    """The lines of a file that begin with some of its bytes.
-
-    Attributes:
-        start, end: the first byte, and the first one behind them; None: to the end of the file.
-    """
-
-    start: int = 0
-    end: int | None = None
-
-
-WHOLE = FilePart()
 
 
 def parts_of(path: str) -> list[FilePart]:
@@ -68,14 +54,14 @@ def blocks(path: str, separator: bytes | None = None, part: FilePart = WHOLE) ->
     with opened(path) as file:
         if part.start:
             file.seek(part.start - 1)
-            file.readline()
+            _rest_of_line(file, end)
             rest = b""
         else:
             rest = file.read(len(_BOM)).removeprefix(_BOM)
             if rest and part.end is not None:
                 file.seek(0)  # its first lines may be shorter
                 rest = b""
-        while data := _read(file, part.end):
+        while data := _read(file, part.end, end):
             cut = data.rfind(end) + 1
             if not cut:
                 rest += data
@@ -86,7 +72,7 @@ def blocks(path: str, separator: bytes | None = None, part: FilePart = WHOLE) ->
         yield _lines(rest if rest.endswith(end) else rest + end, separator)
 
 
-def _read(file: Any, end: int | None) -> bytes:
+def _read(file: Any, end: int | None, separator: bytes) -> bytes:
     """The next bytes of the lines that begin before a byte; none if there are no more."""
     if end is None:
         return bytes(file.read(BLOCK))
@@ -94,7 +80,22 @@ def _read(file: Any, end: int | None) -> bytes:
     if left <= 0:
         return b""
     data: bytes = file.read(min(left, BLOCK))
-    return data if left > BLOCK or data.endswith(b"\n") else data + file.readline()
+    whole = left > BLOCK or data.endswith(separator)
+    return data if whole else data + _rest_of_line(file, separator)
+
+
+def _rest_of_line(file: Any, separator: bytes) -> bytes:
+    """The bytes up to the next separator, which is among them."""
+    if separator == b"\n":
+        return bytes(file.readline())
+    found = b""
+    while data := file.read(_LINE):
+        end = data.find(separator) + 1
+        if end:
+            file.seek(end - len(data), os.SEEK_CUR)
+            return found + bytes(data[:end])
+        found += data
+    return found
 
 
 def _lines(block: bytes, separator: bytes | None) -> bytes:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..expressions.evaluator import Evaluator
+from ..file_parts import WHOLE, FilePart
 from ..json.filters import PushedFilter
 from ..scans.parquet_files import ScanFile
 from ..scans.row_order import in_chunks
 from .formats import FILE_READERS, FileScan
-from .line_files import WHOLE, FilePart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class OwnReader:
 
     def parts(self, file: ScanFile) -> Sequence[FilePart]:
         """The parts in which several tasks may read a file."""
-        return FILE_READERS[self.format].parts(file.path)
+        return FILE_READERS[self.format].parts(file.path) if file.part == WHOLE else [file.part]
 
     def batches(self, file: ScanFile, part: FilePart | None = None) -> Iterator[Any]:
         """The rows of a file, or of a part, in batches as large as they are grouped in.
@@ -50,7 +50,7 @@ class OwnReader:
             options=dict(self.options),
             time_zone=self.time_zone,
             filters=self.filters,
-            part=part or WHOLE,
+            part=part or file.part,
         )
         return in_chunks(self._given(FILE_READERS[self.format].read(scan)))
 

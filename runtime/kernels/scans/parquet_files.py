@@ -13,6 +13,7 @@ from pyarrow import parquet
 from ...state.rows import columns_of
 from ..errors import failed_read
 from ..expressions.values.vectors import is_encoded
+from ..file_parts import WHOLE, FilePart
 
 CHUNK = 1 << 18
 """Rows that are read and grouped at a time: of more of them, fewer groups a row are left."""
@@ -28,17 +29,19 @@ class SourceError(Exception):
 
 @dataclass(frozen=True)
 class ScanFile:
-    """A file of a batch.
+    """A file of a batch, or what Spark would read of it in one partition.
 
     Attributes:
         path: where it is, for every worker.
-        rows: how many rows it has.
+        rows: how many rows the whole file has.
+        part: what is read of it: of a Parquet file, the row groups whose middle is there.
         origin: the number of Spark's partition that would read it.
         written_ns: when it was last written, of a table's files: what was read before may be kept.
     """
 
     path: str
     rows: int
+    part: FilePart = WHOLE
     origin: int = 0
     written_ns: int = 0
 
@@ -56,7 +59,7 @@ class ParquetReader:
     def parts(self, file: ScanFile) -> Sequence[int]:
         """A file's row groups; of one that cannot be opened the first."""
         with contextlib.suppress(OSError, pa.ArrowException):
-            return range(int(parquet.read_metadata(file.path).num_row_groups))
+            return _groups(parquet.read_metadata(file.path), file.part)
         return [0]
 
     def batches(self, file: ScanFile, part: int | None = None) -> Iterator[Any]:
@@ -73,13 +76,14 @@ class ParquetReader:
         Raises:
             SourceError: the file is gone or damaged.
         """
-        if not part:
+        if not part and file.part == WHOLE:
             return 0
         try:
             metadata = parquet.read_metadata(file.path)
         except (OSError, pa.ArrowException) as problem:
             raise SourceError(failed_read(file.path, str(problem)).message) from problem
-        return sum(metadata.row_group(group).num_rows for group in range(part))
+        first = part if part is not None else next(iter(_groups(metadata, file.part)), 0)
+        return sum(metadata.row_group(group).num_rows for group in range(first))
 
 
 def file_batches(schema: Any, file: ScanFile, part: int | None = None) -> Iterator[Any]:
@@ -92,7 +96,7 @@ def file_batches(schema: Any, file: ScanFile, part: int | None = None) -> Iterat
     try:
         metadata = parquet.read_metadata(file.path, memory_map=True)
         whole = metadata.num_rows
-        groups = range(metadata.num_row_groups) if part is None else [part]
+        groups = _groups(metadata, file.part) if part is None else [part]
         encoded = _encoded_columns(metadata, groups, schema)
         with parquet.ParquetFile(
             file.path,
@@ -110,6 +114,21 @@ def file_batches(schema: Any, file: ScanFile, part: int | None = None) -> Iterat
     if whole != file.rows:
         why = f"It has {whole} rows, and had {file.rows} when the batch was planned."
         raise SourceError(failed_read(file.path, why).message)
+
+
+def _groups(metadata: Any, part: FilePart) -> Sequence[int]:
+    """The row groups that a reader of a part takes (ParquetMetadataConverter.MidpointRange)."""
+    groups = range(int(metadata.num_row_groups))
+    return groups if part == WHOLE else [g for g in groups if _middle(metadata, g) in part]
+
+
+def _middle(metadata: Any, group: int) -> int:
+    columns = [metadata.row_group(group).column(i) for i in range(metadata.num_columns)]
+    first = columns[0]
+    start = first.data_page_offset
+    if first.has_dictionary_page and 0 < first.dictionary_page_offset < start:
+        start = first.dictionary_page_offset
+    return int(start + sum(column.total_compressed_size for column in columns) // 2)
 
 
 def _encoded_columns(metadata: Any, groups: Sequence[int], schema: Any) -> list[str]:
