@@ -50,6 +50,10 @@ class ScannedFiles:
         """The files between two offsets of each source, and those of all tables, by name."""
         found: dict[str, FileBatch] = {}
         for one in ranges:
+            if one.is_empty and self._is_enabled:
+                # Of no rows nothing is to be read: no engine has to plan how.
+                columns = {f.name: f.data_type for f in one.source.schema.fields}
+                found[one.name] = FileBatch((), declared=columns)
             if one.is_empty or not self._scans(one.name):
                 continue
             reader = self._readers[one.name]

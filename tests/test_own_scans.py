@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import json
 import random
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pytest
 
 import stateplan
 from stateplan.planner.model.errors import StateplanError
+from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.runtime.engines.batch import Batch
 from stateplan.runtime.kernels.errors import WRONG_HEADER
@@ -24,8 +26,10 @@ from stateplan.runtime.kernels.readers import line_files
 from stateplan.runtime.kernels.readers.line_files import blocks, lines_before, parts_of
 from stateplan.runtime.kernels.readers.own_reader import OwnReader
 from stateplan.runtime.kernels.scans.parquet_files import ParquetReader, ScanFile
+from stateplan.runtime.kernels.worker_memory import frozen_behind
 from stateplan.runtime.plan.reading_nodes import are_dealt, rows_of_tasks
-from stateplan.runtime.sinks import ForeachBatchSink
+from stateplan.runtime.sinks import ForeachBatchSink, MemorySink
+from stateplan.runtime.sources import MemorySource
 from stateplan.runtime.sources.file_partitions import in_partitions
 from stateplan.runtime.sources.parquet import ENABLED
 
@@ -131,7 +135,8 @@ def over_files(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     original = Batch.run_kernel
 
     def noted(self: Batch, node: Any, *args: Any) -> Any:
-        if rows := rows_of_tasks(node):
+        rows = rows_of_tasks(node)
+        if rows and self.context.files["events"].files:
             found.append(are_dealt(rows))
         return original(self, node, *args)
 
@@ -341,3 +346,42 @@ def test_rows_come_from_the_partitions_in_which_spark_reads_them(
     assert len(set(wanted.values())) > 5
     assert [row for row, _ in found] == list(range(first))
     assert dict(found) == wanted
+
+
+@pytest.mark.parametrize("engine", ["spark", pytest.param("embedded", marks=pytest.mark.embedded)])
+def test_no_engine_plans_how_to_read_no_rows(
+    request: pytest.FixtureRequest,
+    engine: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spark = request.getfixturevalue("spark") if engine == "spark" else None
+    found: dict[int, bool] = {}
+    original = Batch.run_kernel
+
+    def noted(self: Batch, node: Any, *args: Any) -> Any:
+        found[self.context.batch_id] = bool(rows_of_tasks(node))
+        return original(self, node, *args)
+
+    monkeypatch.setattr(Batch, "run_kernel", noted)
+    source = MemorySource(parse_schema(SCHEMA), 1)
+    source.add([("s1", START, 1, 0.5), ("s2", START + dt.timedelta(seconds=40), 1, 0.5)])
+    sink = MemorySink()
+    stateplan.sql(QUERIES["windows"], {"events": SCHEMA}, "append").run(
+        spark,
+        engine=engine,
+        sources={"events": source},
+        sink=sink,
+        trigger="available_now",
+        background=False,
+    ).await_termination()
+    assert found == {0: False, 1: True}
+    assert [row[1:] for row in sink.rows()] == [("S1", 0.5)]
+
+
+def test_a_worker_looks_for_garbage_among_its_own_objects_alone() -> None:
+    before = gc.get_freeze_count()
+    try:
+        assert list(frozen_behind(iter("ab"))) == ["a", "b"]
+        assert gc.get_freeze_count() > before + 10_000
+    finally:
+        gc.unfreeze()

@@ -151,7 +151,8 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     original = Batch.run_kernel
 
     def counted(self: Batch, node: Any, *args: Any) -> Any:
-        if inputs := rows_of_tasks(node):
+        inputs = rows_of_tasks(node)
+        if inputs and self.context.files["events"].files:
             found.append(sum(len(rows.steps) for rows in inputs))
         return original(self, node, *args)
 

@@ -15,6 +15,7 @@ from ..kernels.scans.dealt_rows import SCHEMA, TO, Dealing
 from ..kernels.scans.early_groups import EarlyGroups
 from ..kernels.scans.scan import Scan
 from ..kernels.task import TaskSpec, run_task
+from ..kernels.worker_memory import frozen_behind
 from ..plan.facts import SPARK, Reader
 from .engine import Engine, EventTimes, Reading, Reports
 from .probes import EventTimeProbe, Probe
@@ -105,7 +106,7 @@ class SparkEngine(Engine):
             early = EarlyGroups.of(spec.kernel, spec.windows)
             dealing = Dealing.of(scans, spec.tasks, early)
             units = len(dealing.units)
-            numbers = self.spark.range(0, units, 1, units)
+            numbers = self.spark.range(0, units, 1, max(1, units))
             read = numbers.mapInArrow(_reading_function(dealing), from_arrow_schema(SCHEMA))
             packed.append(read)
         rows = self.union(packed)
@@ -166,7 +167,7 @@ def _unclustered(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 def _reading_function(dealing: Dealing) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        return dealing.packed(prompt(batches))
+        return frozen_behind(dealing.packed(prompt(batches)))
 
     return run
 
@@ -179,6 +180,6 @@ def _task_function(
 
         context = TaskContext.get()
         assert context is not None
-        return run_task(spec, context.partitionId(), prompt(batches), send)
+        return frozen_behind(run_task(spec, context.partitionId(), prompt(batches), send))
 
     return run
