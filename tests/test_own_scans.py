@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import gc
+import importlib
 import json
 import random
+import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +29,7 @@ from stateplan.runtime.kernels.readers import line_files
 from stateplan.runtime.kernels.readers.line_files import blocks, lines_before, parts_of
 from stateplan.runtime.kernels.readers.own_reader import OwnReader
 from stateplan.runtime.kernels.scans.parquet_files import ParquetReader, ScanFile
-from stateplan.runtime.kernels.worker_memory import frozen_behind
+from stateplan.runtime.kernels.worker_memory import made_ready_behind
 from stateplan.runtime.plan.reading_nodes import are_dealt, rows_of_tasks
 from stateplan.runtime.sinks import ForeachBatchSink, MemorySink
 from stateplan.runtime.sources import MemorySource
@@ -378,10 +381,21 @@ def test_no_engine_plans_how_to_read_no_rows(
     assert [row[1:] for row in sink.rows()] == [("S1", 0.5)]
 
 
-def test_a_worker_looks_for_garbage_among_its_own_objects_alone() -> None:
+def test_a_worker_has_little_to_do_before_its_next_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = tmp_path / "some.zip"
+    with zipfile.ZipFile(archive, "w") as modules:
+        modules.writestr("first_in_a_zip.py", "")
+        modules.writestr("second_in_a_zip.py", "")
+    monkeypatch.syspath_prepend(str(archive))
+    importlib.import_module("first_in_a_zip")
+    assert str(archive) in sys.path_importer_cache
     before = gc.get_freeze_count()
     try:
-        assert list(frozen_behind(iter("ab"))) == ["a", "b"]
+        assert list(made_ready_behind(iter("ab"))) == ["a", "b"]
         assert gc.get_freeze_count() > before + 10_000
     finally:
         gc.unfreeze()
+    assert str(archive) not in sys.path_importer_cache
+    importlib.import_module("second_in_a_zip")

@@ -15,7 +15,7 @@ from ..kernels.scans.dealt_rows import SCHEMA, TO, Dealing
 from ..kernels.scans.early_groups import EarlyGroups
 from ..kernels.scans.scan import Scan
 from ..kernels.task import TaskSpec, run_task
-from ..kernels.worker_memory import frozen_behind
+from ..kernels.worker_memory import made_ready_behind
 from ..plan.facts import SPARK, Reader
 from .engine import Engine, EventTimes, Reading, Reports
 from .probes import EventTimeProbe, Probe
@@ -167,7 +167,7 @@ def _unclustered(frame: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 def _reading_function(dealing: Dealing) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def run(batches: Iterator[Any]) -> Iterator[Any]:
-        return frozen_behind(dealing.packed(prompt(batches)))
+        return made_ready_behind(dealing.packed(prompt(batches)))
 
     return run
 
@@ -180,6 +180,6 @@ def _task_function(
 
         context = TaskContext.get()
         assert context is not None
-        return frozen_behind(run_task(spec, context.partitionId(), prompt(batches), send))
+        return made_ready_behind(run_task(spec, context.partitionId(), prompt(batches), send))
 
     return run
