@@ -116,7 +116,7 @@ def spark() -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "2",
         "spark.default.parallelism": "2",
         "spark.python.worker.reuse": "true",
-        # Many tests run a query twice, as Spark does and as we do.
+        # Many tests run one query again: with other settings, or on the next files.
         "spark.sql.codegen.cache.maxEntries": "1000",
     }
     try:

@@ -21,7 +21,6 @@ import pytest
 import stateplan
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.schemas.ddl import parse_schema
-from stateplan.planner.model.settings.conf import Conf
 from stateplan.runtime.engines.batch import Batch
 from stateplan.runtime.kernels.errors import WRONG_HEADER
 from stateplan.runtime.kernels.file_parts import FilePart
@@ -327,7 +326,7 @@ def test_rows_come_from_the_partitions_in_which_spark_reads_them(
         [path.stat().st_size for path in paths],
         format,
         spark.sparkContext.defaultParallelism,
-        Conf(settings),
+        settings.get,
     )
     schema = pa.schema({"id": pa.int64(), "text": pa.string()})
     own_reader = OwnReader(

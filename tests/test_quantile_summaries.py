@@ -17,9 +17,10 @@ from stateplan.runtime.kernels.sketches.quantile_columns import (
     merge_quantiles,
     packed,
     quantile_summaries,
+    quantiles,
     unpacked,
 )
-from stateplan.runtime.kernels.sketches.quantiles import Summaries, quantiles, summarised
+from stateplan.runtime.kernels.sketches.quantiles import Summaries, summarised
 
 SHARES = (0.5, 0.0, 1.0, 0.3, 0.99, 0.01, 0.25, 0.31)
 Samples = list[tuple[float, int, int]]

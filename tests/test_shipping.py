@@ -81,7 +81,8 @@ def test_workers_without_stateplan_get_it(tmp_path: Path) -> None:
 
 
 def test_executors_without_stateplan_get_it(tmp_path: Path) -> None:
-    (told,) = run("local-cluster[1,2,1024]", str(environment(tmp_path / "other")))
+    one_executor = "local-cluster[1,2,1024]"
+    (told,) = run(one_executor, str(environment(tmp_path / "other")))
     assert is_right(told)
 
 

@@ -174,7 +174,7 @@ def _bounds(condition: Symbol) -> _Bounds | None:
 
 
 _ORDERED = ("integer", "string", "date", "timestamp", "timestamp_ntz")
-"""Types of constants that Python orders as Spark does: of strings those compared by bytes."""
+"""Types whose constants Python orders as Spark does. A collated string has another type name."""
 
 
 def _compared(one: Hashable, two: Hashable) -> tuple[Hashable, object] | None:

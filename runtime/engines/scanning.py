@@ -35,7 +35,8 @@ def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
     if files.origins:
         reader = context.readers.get(files.name)
         format = "parquet" if reader is None else reader.format
-        paths = in_partitions(paths, found.sizes, format, context.engine.cores, context.conf)
+        engine = context.engine
+        paths = in_partitions(paths, found.sizes, format, engine.cores, engine.setting)
     made = _made(files, files.used, files.before, context)
     return Scan(
         files=paths,

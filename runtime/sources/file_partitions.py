@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...planner.model.settings.conf import Conf
@@ -11,12 +11,17 @@ from ..kernels.readers.compressed import is_compressed
 from ..kernels.readers.formats import FILE_READERS
 from ..kernels.scans.parquet_files import ScanFile
 
+_SIZES = {"spark.sql.files.openCostInBytes": "4MB", "spark.sql.files.maxPartitionBytes": "128MB"}
 _WHOLE = ("orc",)
 """Spark divides these too, by their stripes, whose places are not known here."""
 
 
 def in_partitions(
-    files: Sequence[ScanFile], sizes: Sequence[int], format: str, cores: int, conf: Conf
+    files: Sequence[ScanFile],
+    sizes: Sequence[int],
+    format: str,
+    cores: int,
+    setting: Callable[[str, str], str],
 ) -> tuple[ScanFile, ...]:
     """Files, or parts of them, with the number of the partition in which Spark would read each.
 
@@ -28,13 +33,13 @@ def in_partitions(
         sizes: the bytes of each.
         format: of all of them, by its name in Spark.
         cores: Spark's default parallelism.
-        conf: the query's settings.
+        setting: gives the value of one of Spark's settings by its name and its default.
 
     Returns:
         In the order of their rows.
     """
-    cost = conf.size("spark.sql.files.openCostInBytes")
-    most = conf.size("spark.sql.files.maxPartitionBytes")
+    conf = Conf({name: setting(name, default) for name, default in _SIZES.items()})
+    cost, most = map(conf.size, _SIZES)
     room = min(most, max(cost, sum(size + cost for size in sizes) // max(1, cores)))
     parts: list[ScanFile] = []
     lengths: list[int] = []

@@ -65,8 +65,6 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.optimizer.propagateDistinctKeys.enabled": "true",
     "spark.sql.json.filterPushdown.enabled": "true",
     "spark.sql.csv.filterPushdown.enabled": "true",
-    "spark.sql.files.maxPartitionBytes": "128MB",
-    "spark.sql.files.openCostInBytes": "4MB",
 }
 
 _SIZE = re.compile(r"(-?\d+)(b|kb?|mb?|gb?|tb?)?")

@@ -1,4 +1,7 @@
-"""Strings of JSON files as timestamps: SparkDateTimeUtils.stringToTimestamp, no format given."""
+"""Strings of JSON files as dates and timestamps, where no format is given.
+
+SparkDateTimeUtils.stringToDate and stringToTimestamp.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +30,24 @@ _OFFSET = re.compile(
 )
 _MOST_SECONDS = 18 * 3600
 """Java's zones are at most 18 hours from UTC."""
+
+
+def read_day(text: str) -> int:
+    """Days since 1970 of a string.
+
+    Raises:
+        BadValue: Spark takes it for no date.
+        Uncertain: it is not known what Spark takes it for.
+    """
+    try:
+        days = read_date(text)
+    except ValueError:
+        if "GMT" in text or re.fullmatch(r"[+-]?\d+", text):
+            raise Uncertain(f"the date '{text}'") from None
+        raise BadValue from None
+    if not -(1 << 31) <= days < 1 << 31:
+        raise Uncertain(f"the date '{text}'")
+    return days
 
 
 def read_timestamp(text: str, zone: str | None) -> int:

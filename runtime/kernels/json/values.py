@@ -15,10 +15,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from ..expressions.values.dates import read_date
 from .copies import written_anew
 from .errors import BadValue, Partial, Uncertain
-from .times import read_timestamp
+from .times import read_day, read_timestamp
 
 Reader = Callable[[str, int], tuple[Any, int]]
 
@@ -383,15 +382,7 @@ def _binary(token: str, sort: str) -> bytes:
 def _date(token: str, sort: str) -> int:
     if sort != "string":
         raise BadValue
-    try:
-        days = read_date(token)
-    except ValueError:
-        if "GMT" in token or re.fullmatch(r"[+-]?\d+", token):
-            raise Uncertain(f"the date '{token}'") from None
-        raise BadValue from None
-    if not -(1 << 31) <= days < 1 << 31:
-        raise Uncertain(f"the date '{token}'")
-    return days
+    return read_day(token)
 
 
 def _timestamp(token: str, sort: str, zone: str) -> int:

@@ -16,6 +16,7 @@ PART = 16 << 20
 BATCH = 1 << 16
 """So many rows has a record batch at most."""
 _LINE = 1 << 12
+"""So many bytes are read at a time where a line is looked through for its end."""
 _BOM = b"\xef\xbb\xbf"
 
 

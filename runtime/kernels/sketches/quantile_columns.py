@@ -19,7 +19,7 @@ import pyarrow as pa
 from ..columns.floats import doubles
 from ..columns.lists import elements_of, lists_of
 from ..columns.ordering import spread
-from .quantiles import Summaries, merged, quantiles, summarised, united
+from .quantiles import Summaries, merged, summarised, united
 
 Int64 = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
@@ -170,3 +170,34 @@ def _decimals(numbers: Numbers, kind: Any) -> Any:
     step, most = decimal.Decimal(1).scaleb(-kind.scale), 10 ** (kind.precision - kind.scale)
     exact = [decimal.Decimal(repr(n)).quantize(step, context=digits) for n in numbers.tolist()]
     return pa.array([value if abs(value) < most else None for value in exact], kind)
+
+
+def quantiles(summaries: Summaries, shares: Sequence[float]) -> Numbers:
+    """The values at some shares: a row for each key, all of which have samples, and a column each.
+
+    Args:
+        summaries: the summaries.
+        shares: between 0 and 1.
+    """
+    first, last = summaries.starts, np.cumsum(summaries.sizes) - 1
+    total = np.cumsum(summaries.weights)
+    before = total[first] - summaries.weights[first]
+    least = total - np.repeat(before, summaries.sizes)
+    error = np.maximum.reduceat(summaries.weights + summaries.spans, first) // 2
+    place = first.copy()
+    found = np.empty((len(first), len(shares)))
+    for column in sorted(range(len(shares)), key=lambda i: shares[i]):
+        share = shares[column]
+        rank = np.ceil(share * summaries.counts).astype(np.int64)
+        at = np.searchsorted(total, rank - error + before)
+        at = np.minimum(np.maximum(at, place), last)
+        while True:
+            # The first sample, from where the last one stood, whose rank is as near as may be.
+            far = (at < last) & (least[at] + summaries.spans[at] - error > rank)
+            if not far.any():
+                break
+            at += far
+        low, high = share <= summaries.errors, share >= 1 - summaries.errors
+        place = np.where(low | high, place, at)
+        found[:, column] = summaries.values[np.where(low, first, np.where(high, last, at))]
+    return found

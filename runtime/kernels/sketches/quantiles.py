@@ -379,37 +379,3 @@ def _chain(next_: Int64, ends: Int64, begins: Int64) -> Mask:
         met[new] = True
         found = np.append(found, new)
         jump = jump[jump]
-
-
-# --------------------------------------------------------------------------------- asked for
-
-
-def quantiles(summaries: Summaries, shares: Sequence[float]) -> Numbers:
-    """The values at some shares: a row for each key, all of which have samples, and a column each.
-
-    Args:
-        summaries: the summaries.
-        shares: between 0 and 1.
-    """
-    first, last = summaries.starts, np.cumsum(summaries.sizes) - 1
-    total = np.cumsum(summaries.weights)
-    before = total[first] - summaries.weights[first]
-    least = total - np.repeat(before, summaries.sizes)
-    error = np.maximum.reduceat(summaries.weights + summaries.spans, first) // 2
-    place = first.copy()
-    found = np.empty((len(first), len(shares)))
-    for column in sorted(range(len(shares)), key=lambda i: shares[i]):
-        share = shares[column]
-        rank = np.ceil(share * summaries.counts).astype(np.int64)
-        at = np.searchsorted(total, rank - error + before)
-        at = np.minimum(np.maximum(at, place), last)
-        while True:
-            # The first sample, from where the last one stood, whose rank is as near as may be.
-            far = (at < last) & (least[at] + summaries.spans[at] - error > rank)
-            if not far.any():
-                break
-            at += far
-        low, high = share <= summaries.errors, share >= 1 - summaries.errors
-        place = np.where(low | high, place, at)
-        found[:, column] = summaries.values[np.where(low, first, np.where(high, last, at))]
-    return found
