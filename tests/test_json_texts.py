@@ -13,7 +13,7 @@ from test_json_files import COLUMNS, CUT, FEW, ODD_LINES, VALUES, ZONE, _record,
 from stateplan.planner.model.schemas import types as t
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.kernels.errors import KernelError
-from stateplan.runtime.kernels.expressions.nested.json_reading import read_path, read_texts
+from stateplan.runtime.kernels.expressions.nested.json_reading import read_paths, read_texts
 from stateplan.runtime.kernels.json.support import path_steps
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def test_paths_lead_to_what_spark_finds(session: SparkSession, path: str) -> Non
     differ, refused = [], 0
     for text, answer in zip(table.column(0).to_pylist(), theirs, strict=True):
         try:
-            (value,) = read_path(pa.array([text], pa.string()), steps).to_pylist()
+            (value,) = read_paths(pa.array([text], pa.string()), [steps])[0].to_pylist()
         except KernelError:
             refused += 1
         else:
@@ -135,10 +135,10 @@ def test_paths_lead_to_what_spark_finds(session: SparkSession, path: str) -> Non
     assert refused <= 2
     taken = [(text, answer) for text, answer in zip(texts, theirs, strict=False) if '": [' in text]
     taken = [pair for pair in taken if pair[0].endswith("}") and '"k" : 2' not in pair[0]]
-    at_once = read_path(pa.array([text for text, _ in taken]), steps).to_pylist()
+    at_once = read_paths(pa.array([text for text, _ in taken]), [steps])[0].to_pylist()
     assert at_once == [answer for _, answer in taken]
     plain = [f'{{"c0": "{n}", "i": {n}}}' for n in range(1000)]
-    found = read_path(pa.array(plain), ("i",)).to_pylist()
+    found = read_paths(pa.array(plain), [("i",)])[0].to_pylist()
     assert found == [str(n) for n in range(1000)]
 
 
@@ -183,7 +183,56 @@ def test_json_tuple_finds_what_paths_of_a_name_find(session: SparkSession) -> No
     for text, row in zip(texts, theirs, strict=True):
         one = pa.array([text], pa.string())
         try:
-            found = [read_path(one, (name,))[0].as_py() for name in ("i", "c0")]
+            found = [c[0].as_py() for c in read_paths(one, [("i",), ("c0",)])]
         except KernelError:
             continue
         assert found == list(row.values()), text
+
+
+def _scalar(chance: random.Random, kind: str) -> str:
+    number = chance.choice((0, 1, 7, 20, 12345, 10**9))
+    match kind:
+        case "whole":
+            return str(chance.choice((number, -number)))
+        case "plain":
+            return f"{number}.{chance.randrange(1000):03d}"
+        case "double":
+            return repr(chance.choice((-1, 1)) * chance.random() * 10 ** chance.randrange(-5, 12))
+        case "mixed":
+            return chance.choice((str(number), f"{number}.0", f"{number}.50", "1e3", "-0", "-0.0"))
+        case "flag":
+            return chance.choice(("true", "false"))
+        case "text":
+            return chance.choice(('"x"', '"ü y"', '"1.50"', '""', '"NaN"', '"2026-01-01"'))
+    return chance.choice(("null", "1", '"one"', "true", "[1, 2.50]", '{"k": 1.0}'))
+
+
+KINDS = ("whole", "plain", "double", "mixed", "flag", "text", "any")
+READ_PATHS = (*(f"$.{kind}" for kind in KINDS), "$.in.mixed", "$.in", "$.in.text", "$.list[1]")
+
+
+@pytest.mark.parametrize("tame", [True, False])
+def test_values_that_are_no_strings_are_written_anew(session: SparkSession, tame: bool) -> None:
+    chance = random.Random(11)
+    kinds = KINDS[:-1] if tame else KINDS
+    texts: list[str | None] = []
+    for _ in range(3000):
+        fields = [f'"{kind}": {_scalar(chance, kind)}' for kind in kinds if chance.random() < 0.98]
+        inner = f'"mixed": {_scalar(chance, "mixed")}, "text": {_scalar(chance, "text")}'
+        numbers = ", ".join(_scalar(chance, "mixed") for _ in range(chance.randrange(4)))
+        fields += [f'"in": {{{inner}}}', f'"list": [{numbers}]']
+        text = "{" + ", ".join(fields) + "}"
+        odd = (None, "{}") if tame else (None, text[:-1], "")
+        texts.append(chance.choice((text, text, text, text, *odd)))
+    taken = [text for text in texts if text is None or '"NaN"' not in text]
+    table = pa.table({"v": pa.array(taken, pa.string())})
+    asked = [f"get_json_object(v, '{path}') AS p{i}" for i, path in enumerate(READ_PATHS)]
+    schema = ", ".join(f"{kind} STRING" for kind in KINDS)
+    asked += [f"from_json(v, '{schema}, list ARRAY<STRING>') AS s"]
+    theirs = session.createDataFrame(table).coalesce(1).selectExpr(*asked).toArrow()
+    found = read_paths(table.column(0).combine_chunks(), [path_steps(p) or () for p in READ_PATHS])
+    for path, mine, column in zip(READ_PATHS, found, theirs.columns, strict=False):
+        assert mine.to_pylist() == column.to_pylist(), path
+    kind = theirs.column(len(READ_PATHS)).type
+    mine = read_texts(table.column(0).combine_chunks(), kind, ZONE)
+    assert mine.to_pylist() == theirs.column(len(READ_PATHS)).to_pylist()

@@ -15,9 +15,13 @@ def evaluator(
     expressions: Sequence[Expression],
     columns: Sequence[AttributeReference],
     conditions: Sequence[Expression] = (),
+    observed: tuple[Expression, Sequence[Expression]] | None = None,
 ) -> Evaluator:
-    """What computes expressions over columns, of the rows that fulfil all conditions."""
-    program = compile_program(expressions, columns, conditions, untouched=True)
+    """What computes expressions over columns, of the rows that fulfil all conditions.
+
+    And what is observed of rows that fulfil those conditions, the first ones.
+    """
+    program = compile_program(expressions, columns, conditions, untouched=True, observed=observed)
     if program is None:
         raise InternalError("the runtime plan lets our Arrow code compute what it cannot")
     return Evaluator(program)

@@ -24,20 +24,21 @@ from ..sources.file_partitions import in_partitions
 from .context import BatchContext
 from .evaluating import evaluator, pushed_filters
 
+Seen = tuple[Expression, Sequence[Expression]]
+"""What is observed, and which conditions rows have fulfilled by then."""
+
 
 def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
     """The scan of a node."""
     found = context.files[files.name]
-    time = None
-    if files.event_time is not None:
-        time = evaluator((files.event_time,), files.used, files.before)
     paths = found.files
     if files.origins:
         reader = context.readers.get(files.name)
         format = "parquet" if reader is None else reader.format
         engine = context.engine
         paths = in_partitions(paths, found.sizes, format, engine.cores, engine.setting)
-    made = _made(files, files.used, files.before, context)
+    observed = None if files.event_time is None else (files.event_time, files.before)
+    made = _made(files, files.used, files.before, context, observed)
     return Scan(
         files=paths,
         reader=_reader(files, context),
@@ -45,7 +46,6 @@ def scan_of(files: ReadFiles, context: BatchContext) -> Scan:
         hashed=made.hashed,
         places=made.places,
         steps=made.steps,
-        time=time,
         origins=files.origins,
         counted=files.counted,
     )
@@ -57,13 +57,17 @@ def on_the_way(rows: DealOut, context: BatchContext) -> RowsOnTheWay:
 
 
 def _made(
-    rows: TaskRows, below: Columns, conditions: Sequence[Expression], context: BatchContext
+    rows: TaskRows,
+    below: Columns,
+    conditions: Sequence[Expression],
+    context: BatchContext,
+    observed: Seen | None = None,
 ) -> RowsOnTheWay:
     """What becomes of rows of some columns, of which those count that fulfil conditions."""
     steps = []
     for step in rows.steps:
-        steps.append(_step(step, below, conditions, context))
-        below, conditions = step.output, ()
+        steps.append(_step(step, below, conditions, context, observed))
+        below, conditions, observed = step.output, (), None
     hashed = [without_alias(e) for e in rows.hashed]
     others: list[Expression] = []
     places: list[int] = []
@@ -74,7 +78,7 @@ def _made(
             places.append(len(hashed) + len(others))
             others.append(column)
     return RowsOnTheWay(
-        values=evaluator((*rows.hashed, *others), below, (*conditions, *rows.conditions)),
+        values=evaluator((*rows.hashed, *others), below, (*conditions, *rows.conditions), observed),
         hashed=len(rows.hashed),
         places=tuple(places),
         steps=tuple(steps),
@@ -119,10 +123,11 @@ def _step(
     below: Columns,
     conditions: Sequence[Expression],
     context: BatchContext,
+    observed: Seen | None,
 ) -> ScanStep:
     conditions = (*conditions, *step.conditions)
     if isinstance(step, Explode):
-        rows = evaluator(step.computed, below, conditions)
+        rows = evaluator(step.computed, below, conditions, observed)
         return RowLists(rows, numbered=len(step.generated) > 1, outer=step.outer)
     if isinstance(step, Copies):
         # What copies share is computed once, and is one column.
@@ -130,14 +135,14 @@ def _step(
         places = {value: place for place, value in enumerate(values)}
         copies = tuple(tuple(places[without_alias(e)] for e in copy) for copy in step.copies)
         order: Order = "rows" if step.in_order else "apart" if step.differ else "copies"
-        return RowCopies(evaluator(values, below, conditions), copies, order)
+        return RowCopies(evaluator(values, below, conditions, observed), copies, order)
     table = KeyedTable(
         files=context.files[step.name].files,
         schema=_schema(step.used),
         columns=evaluator((*step.found, *step.table_keys), step.used, step.given),
         width=len(step.found),
     )
-    rows = evaluator(step.computed, below, conditions)
+    rows = evaluator(step.computed, below, conditions, observed)
     return TableLookUp(table, rows, len(step.columns), step.join_type)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -55,7 +54,9 @@ class Evaluator:
         return computation.results(encoded=encoded), computation.kept
 
     def begin(self, batch: Any) -> Computation:
-        """The program over a batch; nothing is computed before it is asked for."""
+        """The program over a batch, or what is begun already: nothing is computed unasked."""
+        if isinstance(batch, Computation):
+            return batch
         words, steps = Words(batch.num_rows), self.program.steps
         parts = (Rows(steps, part, part.num_rows, words) for part in _chunks(batch))
         return Computation(self.program, [_Part(rows, self.program.conditions) for rows in parts])
@@ -99,6 +100,15 @@ class Computation:
         return parts[0] if len(parts) == 1 else list(map(joined, zip(*parts, strict=True)))
 
     @property
+    def observed(self) -> list[Any]:
+        """What the program observes, one array or several."""
+        observed = self._program.observed
+        if observed is None:
+            return []
+        parts = [part.after(observed.passed)[0] for part in self._parts]
+        return [repeated(rows.value(observed.place), rows.count) for rows in parts]
+
+    @property
     def count(self) -> int:
         """How many rows pass the conditions."""
         return sum(part.passing[0].count for part in self._parts)
@@ -130,17 +140,27 @@ class _Part:
 
     rows: Rows
     conditions: tuple[int, ...]
+    _known: list[tuple[Rows, Any]] = field(default_factory=list)
 
-    @cached_property
+    @property
     def passing(self) -> tuple[Rows, Any]:
         """The rows that pass, and which these are; None: all."""
-        rows, kept = self.rows, None
-        for condition in self.conditions:
-            passed = truths(repeated(rows.value(condition), rows.count))
+        return self.after(len(self.conditions))
+
+    def after(self, count: int) -> tuple[Rows, Any]:
+        """The rows that pass the first conditions, and which these are; None: all."""
+        known = self._known
+        while len(known) <= count:
+            if not known:
+                known.append((self.rows, None))
+                continue
+            rows, kept = known[-1]
+            passed = truths(repeated(rows.value(self.conditions[len(known) - 1]), rows.count))
             if passed.false_count:
                 rows = rows.where(passed)
                 kept = passed if kept is None else truths(spread(passed, kept))
-        return rows, kept
+            known.append((rows, kept))
+        return known[count]
 
     def results(self, places: Sequence[int], *, encoded: bool, encoded_lists: bool) -> list[Any]:
         """What steps give, an array each."""

@@ -22,7 +22,7 @@ def written_anew(value: str) -> str:
     """
     if _CONTROL.search(value):
         raise Uncertain("an escaped letter in a value that is read as a string")
-    numbers: Any = {"parse_int": _copied_int, "parse_float": _copied_float}
+    numbers: Any = {"parse_float": _copied_float}
     copied = _written(json.loads(value, object_pairs_hook=_Pairs, **numbers))
     return copied if copied.isascii() else _BEYOND.sub(_as_pair, copied)
 
@@ -35,12 +35,6 @@ def _as_pair(letter: re.Match[str]) -> str:
 
 class _Pairs(list[tuple[str, Any]]):
     """The fields of an object, also those that stand twice."""
-
-
-def _copied_int(token: str) -> int:
-    if token == "-0":
-        raise Uncertain("a zero with a sign in a value that is read as a string")
-    return int(token)
 
 
 class _Number(str):

@@ -19,6 +19,7 @@ from .values import read_otherwise, reader_of, skip, space, struct_reader
 _BOM = b"\xef\xbb\xbf"
 _LONG = 1000
 _LONG_NUMBER = re.compile(r"[0-9.eE+-]{1000}")
+_NO_NUMBER = re.compile("NaN|Infinity|INF")
 _LONG_NAME = re.compile(r'"(?:[^"\\]|\\.){40000,}"\s*:')
 
 Row = tuple[Any, ...]
@@ -105,6 +106,8 @@ class LineReader:
             raise Uncertain("a byte order mark")
         if len(text) > _LONG:
             _check_long(text)
+        if self._by_path and _NO_NUMBER.search(text):
+            raise Uncertain("'NaN' or an infinity")
         start = space(text, 0)
         if start == len(text):
             return None

@@ -42,8 +42,8 @@ class RowCopies:
 
     def made(self, batch: Any) -> tuple[list[Any], int]:
         """What copies consist of, of the rows of a batch that fulfil the conditions; how many."""
-        values, passed = self.rows.select(batch, encoded=True)
-        return values, batch.num_rows if passed is None else passed.true_count
+        computation = self.rows.begin(batch)
+        return computation.results(encoded=True), computation.count
 
     def of_rows(self, values: Sequence[Any], count: int) -> Iterator[Any]:
         """The copies of rows: one batch or several."""

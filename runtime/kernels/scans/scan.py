@@ -81,21 +81,31 @@ class RowsOnTheWay:
     def _others(self) -> Evaluator:
         return Evaluator(self.values.program.only(self.hashed, conditions=False))
 
-    def seen(self, batch: Any) -> SeenTimes:
-        """What is observed of rows as they come."""
+    def seen(self, count: int, begun: Computation) -> SeenTimes:
+        """What is observed of rows as they come.
+
+        Args:
+            count: how many they are.
+            begun: see `begun`.
+        """
         return SeenTimes()
 
-    def made(self, batch: Any, early: EarlyGroups | None) -> Iterator[Any]:
-        """What the steps make of rows, some at a time: batches, or `Groups` of rows.
+    def begun(self, batch: Any, early: EarlyGroups | None) -> Computation:
+        """What is computed first of rows.
 
         Args:
             batch: the rows.
             early: what groups rows as they are read, where that leaves few.
         """
-        first = self.steps[0].rows if self.steps else self._keys
+        first = self.steps[0].rows if self.steps else self.values
         # Keys may be made of strings that repeat.
-        read = frozenset() if early is None else first.program.read_by_word
-        batches = iter([with_words(read, batch)])
+        keys = self.steps[0].rows if self.steps else self._keys
+        read = frozenset() if early is None else keys.program.read_by_word
+        return first.begin(with_words(read, batch))
+
+    def made(self, begun: Computation, early: EarlyGroups | None) -> Iterator[Any]:
+        """What the steps make of rows, some at a time: batches, or `Groups` of rows."""
+        batches: Iterator[Any] = iter([begun])
         for step in self.steps[:-1]:
             batches = step.over(batches)
         if not self.steps:
@@ -112,19 +122,19 @@ class Scan(RowsOnTheWay):
     Attributes:
         files: in the order of their rows.
         reader: reads them.
-        time: of the rows that an EventTimeWatermark observes, their event times; None: none does.
         counted: whether the rows that the reader gives are counted.
     """
 
     files: tuple[ScanFile, ...]
     reader: RowReader
-    time: Evaluator | None = None
     counted: bool = False
 
-    def seen(self, batch: Any) -> SeenTimes:
+    def seen(self, count: int, begun: Computation) -> SeenTimes:
         """What is observed of rows of a file, and how many they are."""
-        seen = SeenTimes(rows=batch.num_rows if self.counted else 0)
-        return seen if self.time is None else seen.with_times(self.time.evaluate(batch)[0])
+        seen = SeenTimes(rows=count if self.counted else 0)
+        for times in begun.observed:
+            seen = seen.with_times(times)
+        return seen
 
 
 @dataclass(frozen=True)
@@ -191,9 +201,10 @@ def scan_rows(
     found: list[PlacedRows] = []
     batches = ((file, batch) for file in scan.files for batch in scan.reader.batches(file))
     for number, (file, batch) in enumerate(batches):
+        begun = scan.begun(batch, early)
         if number % tasks == task:
-            seen = seen.with_seen(scan.seen(batch))
-        for rows in scan.made(batch, early):
+            seen = seen.with_seen(scan.seen(batch.num_rows, begun))
+        for rows in scan.made(begun, early):
             if isinstance(rows, Groups):
                 assert early is not None
                 keyed = taken(rows.keys)
@@ -306,8 +317,9 @@ def chunks_of(
     Raises:
         KernelError: a value cannot be computed.
     """
-    seen = scan.seen(batch)
-    for rows in scan.made(batch, early):
+    begun = scan.begun(batch, early)
+    seen = scan.seen(batch.num_rows, begun)
+    for rows in scan.made(begun, early):
         if isinstance(rows, Groups):
             yield Chunk(rows.keys, rows.columns, rows.count, seen, origin, grouped=True)
         else:

@@ -74,8 +74,8 @@ class TableLookUp:
             yield from self._joined(batch)
 
     def _joined(self, batch: Any) -> Iterator[Any]:
-        values, passed = self.rows.select(batch, encoded=True)
-        count = batch.num_rows if passed is None else passed.true_count
+        computation = self.rows.begin(batch)
+        values, count = computation.results(encoded=True), computation.count
         table = _loaded(self.table)
         numbers = table.keys.numbers(values[self.width :], count)
         kept = values[: self.width]

@@ -37,7 +37,7 @@ from ....planner.model.expressions.core import (
 from ....planner.model.registry import AggregateForms
 from ....planner.model.schemas.types import AtomicType, DoubleType, FloatType
 from ....planner.model.tree import replace
-from ...kernels.expressions.programs.compile import compile_program
+from ...kernels.expressions.programs.compile import compile_program, takes_long
 from ..facts import BatchFacts
 from ..nodes import (
     AsIs,
@@ -92,7 +92,7 @@ def _are_dealt(kernel: Kernel, rows: Sequence[TaskRows], facts: BatchFacts) -> b
     # One task of several that there may be: the batch is a small one.
     if facts.tasks == 1 < facts.conf.shuffle_partitions:
         return False
-    long = any(isinstance(one, ReadFiles) and one.read is not None for one in rows)
+    long = any(isinstance(one, ReadFiles) and _takes_long(one) for one in rows)
     return kernel.single or facts.tasks > MOST_TASKS or long
 
 
@@ -293,6 +293,12 @@ def _known(name: str, columns: Columns, facts: BatchFacts) -> bool:
     """Whether columns that are read mean the same to Spark and to Arrow."""
     types = facts.files.get(name)
     return types is not None and all(types.get(a.name) == a.data_type for a in columns)
+
+
+def _takes_long(files: ReadFiles) -> bool:
+    """Whether reading files takes long, or what is computed of their rows."""
+    programs = (compile_program(*stage) for stage in files.stages)
+    return files.read is not None or any(p is not None and takes_long(p) for p in programs)
 
 
 def _computable(rows: TaskRows) -> bool:

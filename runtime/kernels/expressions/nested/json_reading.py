@@ -13,9 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...columns.ordering import list_parts
+from ...columns.texts import bytes_of
 from ...errors import KernelError, not_exact
+from ...json.blocks import UNLIKE, BlockReader
+from ...json.conversion import Unlike
 from ...json.errors import Uncertain
-from ...json.files import UNLIKE, BlockReader
 from ...json.lines import LineReader
 
 _ROOT = "value"
@@ -45,39 +47,68 @@ def read_texts(texts: Any, kind: Any, zone: str) -> Any:
     return found if is_struct else pc.struct_field(found, [0])
 
 
-def read_path(texts: Any, path: Sequence[str | int]) -> Any:
-    """The strings at a path of names and indexes in texts; null where there is none.
+def read_paths(texts: Any, paths: Sequence[Sequence[str | int]]) -> list[Any]:
+    """The strings at paths of names and indexes in texts, a column each; null where there is none.
 
     Raises:
         KernelError: as `read_texts`.
     """
-    if pc.any(pc.match_substring_regex(texts, "NaN|Infinity|INF")).as_py():
-        raise _not_exact("get_json_object", "'NaN' or an infinity")
-    for leaf in (pa.int64(), pa.string()):
-        kind = leaf
-        for step in reversed(path):
-            kind = pa.struct([(step, kind)]) if isinstance(step, str) else pa.list_(kind)
-        reader = _Texts(kind, "UTC", by_path=True)
-        found = list(reader.structs(texts)) if leaf == pa.string() else reader.all_at_once(texts)
-        if found is not None:
-            whole = pa.concat_arrays(found) if found else pa.array([], kind)
-            return _at(whole, path)
-    raise AssertionError
+    found: dict[int, Any] = {}
+    left = list(range(len(paths)))
+    while left:  # what is a string for one path is none for another that goes on there
+        tree: _Tree = {}
+        taken = [place for place in left if _grows(tree, paths[place])]
+        reader = _Texts(_kind(tree), "UTC", by_path=True)
+        parts = list(reader.structs(texts))
+        for place in taken:
+            ends = [_at(part, paths[place]) for part in parts]
+            found[place] = pa.concat_arrays(ends) if ends else pa.array([], pa.string())
+        left = [place for place in left if place not in found]
+    return [found[place] for place in range(len(paths))]
+
+
+_Tree = dict[str | None, "_Tree"]
+"""Where paths lead: names, None for all elements of a list; an end has none."""
+
+
+def _grows(tree: _Tree, path: Sequence[str | int]) -> bool:
+    """Whether a tree takes in a path: no other one ends on its way, nor goes on behind it."""
+    steps = [step if isinstance(step, str) else None for step in path]
+    at = tree
+    for number, step in enumerate(steps):
+        if step not in at:
+            if at is not tree and not at:
+                return False
+            if at and (None in at or step is None):
+                return False  # it would be a list and a struct
+            for rest in steps[number:]:
+                at = at.setdefault(rest, {})
+            return True
+        at = at[step]
+    return not at
+
+
+def _kind(tree: _Tree) -> Any:
+    """The type in which values lie at a tree's ends."""
+    if not tree:
+        return pa.string()
+    if None in tree:
+        return pa.list_(_kind(tree[None]))
+    return pa.struct([(name, _kind(below)) for name, below in tree.items()])
 
 
 def _at(values: Any, path: Sequence[str | int]) -> Any:
     """The texts at a path in structs and lists; a null in a list is the text `null`."""
     for step in path:
         if isinstance(step, str):
-            values = pc.struct_field(values, [0])
+            values = pc.struct_field(values, [step])
             continue
         parts, starts, lengths = list_parts(values)
         has = lengths > step
         values = parts.take(pa.array(np.where(has, starts + step, 0), mask=~has))
-    texts = values.cast(pa.string())
     if isinstance(path[-1], str):
-        return texts
-    return pc.if_else(pc.and_(pa.array(has), texts.is_null()), "null", texts)
+        return values
+    return pc.if_else(pc.and_(pa.array(has), values.is_null()), "null", values)
 
 
 def _not_exact(name: str, what: object) -> KernelError:
@@ -99,13 +130,8 @@ class _Texts:
         self._root = root
         self._name = "get_json_object" if by_path else "from_json"
         self._lines = LineReader(list(kind), "PERMISSIVE", zone, "", copied=True, by_path=by_path)
-        self._blocks = BlockReader(pa.schema(list(kind)), self._lines, zone)
+        self._blocks = BlockReader(pa.schema(list(kind)), self._lines, zone, copied=True)
         self._failures = 0
-
-    def all_at_once(self, texts: Any) -> list[Any] | None:
-        """The structs of texts, if Arrow reads them."""
-        found = self._at_once(texts) if len(texts) else None
-        return None if found is None else [found]
 
     def structs(self, texts: Any) -> Iterator[Any]:
         """The structs of texts, part by part."""
@@ -126,19 +152,20 @@ class _Texts:
         yield self._one_by_one(texts)
 
     def _at_once(self, texts: Any) -> Any | None:
-        ends = pa.array([0, len(texts)], pa.int32())
-        lines = texts
-        if self._root is not None:
-            lines = pc.binary_join_element_wise(f'{{"{_ROOT}":', texts, "}", "")
-        whole = pa.ListArray.from_arrays(ends, lines.fill_null("{}"))
-        block = pc.binary_join(whole, "\n")[0].as_py().encode() + b"\n"
-        if b"\r" in block or b"\0" in block or block.count(b"\n") != len(texts):
-            return None
         try:
-            columns = self._blocks.as_block(block).columns
+            block = _block(texts, rooted=self._root is not None)
+            found = self._blocks.as_block(block)
         except UNLIKE:
             return None
-        return self._structs(columns, texts.is_null().to_numpy(zero_copy_only=False))
+        if len(found.lines) != len(texts) + 1:
+            return None
+        whole = self._structs(found.columns, texts.is_null().to_numpy(zero_copy_only=False))
+        if not len(found.odd):
+            return whole
+        places = np.arange(len(texts))
+        places[found.odd] = np.arange(len(texts), len(texts) + len(found.odd))
+        again = self._one_by_one(texts.take(pa.array(found.odd)))
+        return pa.concat_arrays([whole, again]).take(pa.array(places))
 
     def _one_by_one(self, texts: Any) -> Any:
         try:
@@ -157,3 +184,20 @@ class _Texts:
         fields = [field.with_nullable(True) for field in self._kind]
         mask = pa.array(missing) if missing.any() else None
         return pa.StructArray.from_arrays(columns, fields=fields, mask=mask)
+
+
+def _block(texts: Any, *, rooted: bool) -> Any:
+    """Texts as lines, one behind the other: the bytes of all; `{}` for null.
+
+    Raises:
+        one of UNLIKE: they are too long, or have ends of lines.
+    """
+    if rooted:
+        lines = pc.binary_join_element_wise(f'{{"{_ROOT}":', texts, "}\n", "").fill_null("{}\n")
+    else:
+        replaced = {"null_handling": "replace", "null_replacement": "{}"}
+        lines = pc.binary_join_element_wise(texts, "", "\n", **replaced)
+    letters = bytes_of(lines)[0]
+    if (letters == ord("\r")).any() or (letters == 0).any():
+        raise Unlike
+    return letters

@@ -24,7 +24,7 @@ from ..values.vectors import (
     shown_type,
     unscaled_words,
 )
-from .json_reading import read_path, read_texts
+from .json_reading import read_paths, read_texts
 
 
 def struct(step: Step, *values: Value) -> Any:
@@ -47,9 +47,16 @@ def from_json(step: Step, text: Any) -> Any:
     return plain(read_texts(text, shown_type(step.kind), step.zone), step.kind)
 
 
-def json_value(step: Step, text: Any, path: Value) -> Any:
-    """`get_json_object` at a constant path of names and indexes."""
-    return read_path(text, path_steps(path.as_py()) or ())
+def json_value(step: Step, text: Any, path: Value | None = None) -> Any:
+    """`get_json_object` at a constant path of names and indexes; a struct of several (json_once).
+
+    Without a path they are the step's options.
+    """
+    paths = step.options if path is None else (path.as_py(),)
+    columns = read_paths(text, [path_steps(one) or () for one in paths])
+    if path is not None:
+        return columns[0]
+    return pa.StructArray.from_arrays(columns, fields=list(plain_type(step.kind)))
 
 
 def hashed(step: Step, *values: Value) -> Any:

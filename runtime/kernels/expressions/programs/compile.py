@@ -36,9 +36,10 @@ from ...json.support import corrupt_column, is_written
 from ...json.support import unsupported as json_unsupported
 from .accepting_nested import different_keys
 from .day_times import in_day_time, is_zero
+from .json_once import json_once
 from .kinds import Unsupported, has_shortened_interval, is_constant, kind_of
 from .operation_facts import FLOATS, Arguments, leaves, takes
-from .program import UNTOUCHED, Kind, Mode, Program, Step, decimal_of
+from .program import UNTOUCHED, Kind, Mode, Observed, Program, Step, decimal_of
 from .shapes import context_of, positive_remainder
 from .supported import OPERATIONS, can_cast, cast_raises
 from .supported_lambdas import HIGHER_ORDER, captured, parameters_of
@@ -56,12 +57,19 @@ def unsupported(expression: Expression, columns: Sequence[AttributeReference]) -
     return None
 
 
+def takes_long(program: Program) -> bool:
+    """Whether a program takes longer than reading its columns from files."""
+    operations = (OPERATIONS.get(step.name) for step in program.steps)
+    return any(known is not None and known.slow for known in operations)
+
+
 def compile_program(
     expressions: Sequence[Expression],
     columns: Sequence[AttributeReference],
     conditions: Sequence[Expression] = (),
     *,
     untouched: bool = False,
+    observed: tuple[Expression, Sequence[Expression]] | None = None,
 ) -> Program | None:
     """Expressions over columns as a program; None: only Spark computes them.
 
@@ -70,15 +78,23 @@ def compile_program(
         columns: the columns of the batches, in their order.
         conditions: which rows to compute it of: their conjuncts, one after the other.
         untouched: whether columns of types that are not computed with may pass as they are.
+        observed: what is observed of rows that have passed those conditions, the first ones.
     """
     compiler = _Compiler(columns, untouched=untouched)
+    seen = None
     try:
-        conjuncts = [part for condition in conditions for part in split_conjuncts(condition)]
-        places = tuple(compiler.place(conjunct) for conjunct in conjuncts)
+        places = tuple(compiler.place(conjunct) for conjunct in _conjuncts(conditions))
         results = tuple(compiler.place(expression) for expression in expressions)
+        if observed is not None:
+            value, before = observed
+            seen = Observed(compiler.place(value), len(_conjuncts(before)))
     except Unsupported:
         return None
-    return Program(tuple(compiler.steps), places, results)
+    return json_once(Program(tuple(compiler.steps), places, results, seen))
+
+
+def _conjuncts(conditions: Sequence[Expression]) -> list[Expression]:
+    return [part for condition in conditions for part in split_conjuncts(condition)]
 
 
 class _Compiler:

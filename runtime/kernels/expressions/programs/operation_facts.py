@@ -52,6 +52,7 @@ class Operation:
         eager: whether Spark computes all arguments, null or not; if not, an argument is computed
             only where none before it is null.
         accepts: what else must hold of the arguments.
+        slow: whether it takes longer than reading its arguments from files.
     """
 
     signatures: tuple[Signature, ...]
@@ -60,6 +61,7 @@ class Operation:
     right_first: bool = False
     eager: bool = False
     accepts: Callable[[Arguments], bool] | None = None
+    slow: bool = False
 
 
 def same(kinds: Sequence[str], count: int) -> tuple[Signature, ...]:

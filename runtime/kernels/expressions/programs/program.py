@@ -62,17 +62,32 @@ _REFUSING = (
 
 
 @dataclass(frozen=True)
+class Observed:
+    """A value that is observed.
+
+    Attributes:
+        place: its place.
+        passed: how many of the conditions rows have passed by then.
+    """
+
+    place: int
+    passed: int
+
+
+@dataclass(frozen=True)
 class Program:
     """Steps in an order in which they can be computed, and which of them are results.
 
     Attributes:
         conditions: the places of conditions, in the order in which rows have to pass them.
         results: the places of the results.
+        observed: what is observed of rows that may not have passed all conditions; None: nothing.
     """
 
     steps: tuple[Step, ...]
     conditions: tuple[int, ...]
     results: tuple[int, ...]
+    observed: Observed | None = None
 
     @property
     def kind(self) -> Kind:
@@ -90,7 +105,10 @@ class Program:
         return _positions(self.steps)
 
     def only(self, start: int, end: int | None = None, *, conditions: bool = True) -> Program:
-        """Some of its results, with the steps that these need, and its conditions or none."""
+        """Some of its results, with the steps that these need, and its conditions or none.
+
+        Nothing is observed.
+        """
         results = self.results[start:end]
         passed = self.conditions if conditions else ()
         needed = {*results, *passed}

@@ -145,12 +145,14 @@ OPERATIONS: dict[str, Operation] = {
         ("rlike", "regexp", "regexp_like"),
         Operation(_TEXT_AND_CONSTANT, accepts=texts.known_pattern),
     ),
-    "regexp_extract": Operation((("string", "=string", "=int"),), accepts=texts.known_group),
+    "regexp_extract": Operation(
+        (("string", "=string", "=int"),), accepts=texts.known_group, slow=True
+    ),
     "regexp_replace": Operation(
-        (("string", "=string", "=string", "=int"),), accepts=texts.known_replacement
+        (("string", "=string", "=string", "=int"),), accepts=texts.known_replacement, slow=True
     ),
     "regexp_extract_all": Operation(
-        (("string", "=string", "=int"),), accepts=texts.known_group_never_empty
+        (("string", "=string", "=int"),), accepts=texts.known_group_never_empty, slow=True
     ),
     "split": Operation((("string", "=string", "=int"),), accepts=texts.known_separator),
     "replace": Operation((("string", "=string", "=string"),)),

@@ -60,8 +60,10 @@ NESTED: dict[str, Operation] = {
     "to_json": Operation((("any",),), variadic=True, eager=True),
     "named_struct": Operation(same(("any",), 1), variadic=True, eager=True),
     "get_struct_field": Operation((("struct",), ("array",)), accepts=nested.of_structs),
-    "from_json": Operation((("string",),), raises="always", accepts=nested.no_constant),
-    "get_json_object": Operation(_TEXT_AND_CONSTANT, raises="always", accepts=nested.json_path),
+    "from_json": Operation((("string",),), raises="always", accepts=nested.no_constant, slow=True),
+    "get_json_object": Operation(
+        _TEXT_AND_CONSTANT, raises="always", accepts=nested.json_path, slow=True
+    ),
     "hash": Operation((("hashed",),), variadic=True, eager=True, accepts=nested.default_seed),
     "xxhash64": Operation((("hashed",),), variadic=True, eager=True, accepts=nested.default_seed),
 }
