@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
 from stateplan.runtime.kernels.expressions.operations import OPERATIONS
 from stateplan.runtime.kernels.expressions.programs.json_once import json_once
@@ -121,3 +122,25 @@ def test_what_is_observed_is_computed_with_all_else(monkeypatch: pytest.MonkeyPa
     assert [column.to_pylist() for column in begun.observed] == [[5, 7]]
     assert [column.to_pylist() for column in begun.results()] == [[7]]
     assert calls == [len(TEXTS)]
+
+
+def test_values_of_a_map_of_strings_are_fields() -> None:
+    kind: Kind = ("map", (), ("string", "string"))
+    steps = [TEXT, read(kind)]
+    for name, key in (("get_map_value", "a"), ("element_at", "b"), ("get_map_value", "c")):
+        steps.append(Step("literal", (), "string", options=(key,)))
+        given = (1, len(steps) - 1)
+        steps.append(Step(name, given, "string", (kind, "string"), raises=True))
+    (step,) = reading(same(Program(tuple(steps), (), (3, 5, 7))))
+    assert step.kind == struct(("a", "string"), ("b", "string"), ("c", "string"))
+    (apart,) = reading(same(Program(tuple(steps), (), (1, 3))))
+    assert apart.kind == kind
+
+
+def test_a_key_that_stands_twice_in_a_map_is_refused() -> None:
+    kind: Kind = ("map", (), ("string", "string"))
+    literal = Step("literal", (), "string", options=("a",))
+    value = Step("get_map_value", (1, 2), "string", (kind, "string"), raises=True)
+    program = json_once(Program((TEXT, read(kind), literal, value), (), (3,)))
+    with pytest.raises(KernelError, match="stands twice"):
+        Evaluator(program).evaluate(pa.record_batch({"v": ['{"a": 1, "a": 2}']}))

@@ -236,3 +236,45 @@ def test_values_that_are_no_strings_are_written_anew(session: SparkSession, tame
     kind = theirs.column(len(READ_PATHS)).type
     mine = read_texts(table.column(0).combine_chunks(), kind, ZONE)
     assert mine.to_pylist() == theirs.column(len(READ_PATHS)).to_pylist()
+
+
+MAPS = {
+    "MAP<STRING, STRING>": ("whole", "plain", "double", "mixed", "flag", "text", "any"),
+    "MAP<STRING, INT>": ("whole",),
+    "MAP<STRING, DOUBLE>": ("whole", "plain", "double"),
+    "MAP<STRING, ARRAY<STRING>>": ("list",),
+    "MAP<STRING, STRUCT<i: INT, t: STRING>>": ("struct",),
+}
+
+
+def _value(chance: random.Random, kind: str) -> str:
+    match kind:
+        case "list":
+            return f"[{_scalar(chance, 'whole')},  {_scalar(chance, 'text')}]"
+        case "struct":
+            return f'{{"i": {_scalar(chance, "whole")}, "t" : {_scalar(chance, "text")}}}'
+    return _scalar(chance, kind)
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_objects_are_maps(session: SparkSession, kind: str) -> None:
+    chance = random.Random(kind)
+    texts: list[str | None] = []
+    for _ in range(2000):
+        names = chance.sample(("a", "b", "ü", "long name", "x:y", "{", ""), chance.randrange(6))
+        entries = [f'"{name}" : {_value(chance, chance.choice(MAPS[kind]))}' for name in names]
+        entries += ['"n": null'] if chance.random() < 0.1 else []
+        own = "{" + " , ".join(entries) + " }"
+        tail = chance.choice(('"z": 1', '"z": "\\u00e9"', '"z": [{"m": {"q": 2}}]'))
+        texts.append(chance.choice((own, own, "{}", None, f'{{"m": {own}, {tail}}}')))
+    texts += ['{"m": null}', '{"m": 5}', '{"z": {"m": {"a": 1}}}', '{"m": {"a": "b\\"c"}}']
+    texts = [text for text in texts if text is None or '"NaN"' not in text]
+    table = pa.table({"v": pa.array(texts, pa.string())})
+    asked = [f"from_json(v, '{kind}') AS m", f"from_json(v, 'm {kind}, z STRING') AS s"]
+    theirs = session.createDataFrame(table).coalesce(1).selectExpr(*asked).toArrow()
+    for column in theirs.columns:
+        expected = column.combine_chunks()
+        for size in (1, 7, len(texts)):  # what is read one by one, and at once
+            parts = (table.column(0).slice(i, size) for i in range(0, len(texts), size))
+            found = [read_texts(p.combine_chunks(), column.type, ZONE) for p in parts]
+            assert pa.concat_arrays(found).to_pylist() == expected.to_pylist(), size

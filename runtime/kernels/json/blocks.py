@@ -16,10 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
+from ..columns.texts import bytes_of
 from ..readers.line_files import BATCH
-from .conversion import Conversion, Positions, Unlike, has_strings, read_as
+from .conversion import Conversion, Positions, Unlike, has_strings, is_map, read_as
 from .errors import BadValue, Uncertain
 from .lines import LineReader
+from .maps import MapColumns
 
 _FEW = 512
 """So few lines are read one by one, not divided further."""
@@ -78,8 +80,11 @@ class BlockReader:
         self._read = [field for place, field in enumerate(schema) if place != lines.corrupt]
         self._failures = 0
         self._line = 1
+        self._maps = frozenset(field.name for field in self._read if is_map(field.type))
+        self._read = [field for field in self._read if field.name not in self._maps]
         kinds = [read_as(field.type) for field in self._read]
         self.whole = None not in kinds
+        self._copied = copied
         self._guesses = copied and any(map(has_strings, kinds))
         self._options = self._parse_options(kinds) if self.whole else None
 
@@ -135,14 +140,34 @@ class BlockReader:
         if table.num_rows != count:
             raise Unlike
         conversion = Conversion(self._zone)
-        columns = [
-            pa.nulls(count, field.type)  # no line of a block is malformed
-            if place == self._lines.corrupt
-            else conversion.converted(table.column(field.name), field.type, lambda at: at)
-            for place, field in enumerate(self._schema)
-        ]
-        odd = np.concatenate([np.zeros(0, np.int64), *conversion.odd])
-        return Block(columns, lines, np.unique(odd))
+        maps = None
+        if self._maps:
+            letters = np.frombuffer(block, np.uint8)
+            maps = MapColumns(letters, lines, copied=self._copied, read=self._values)
+        columns = []
+        for place, field in enumerate(self._schema):
+            if place == self._lines.corrupt:
+                column = pa.nulls(count, field.type)  # no line of a block is malformed
+            elif maps is not None and field.name in self._maps:
+                column = maps.column(field.name, field.type)
+            else:
+                column = table.column(field.name)
+                column = conversion.converted(column, field.type, lambda at: at)
+            columns.append(column)
+        odd = [np.zeros(0, np.int64), *conversion.odd, *([] if maps is None else maps.odd)]
+        return Block(columns, lines, np.unique(np.concatenate(odd)))
+
+    def _values(self, texts: Any, kind: Any) -> tuple[Any, Positions]:
+        """The values of lines `{"value": ...}`, and the odd ones among them."""
+        schema = pa.schema([("value", kind)])
+        reader = BlockReader(
+            schema,
+            LineReader(list(schema), "PERMISSIVE", self._zone, ""),
+            self._zone,
+            copied=self._copied,
+        )
+        found = reader.as_block(bytes_of(texts)[0])
+        return found.columns[0], found.odd
 
     def _guessed(self, block: Any, lines: Positions) -> Any:
         """How to read a block in which strings may be written as numbers: as its first lines do."""

@@ -126,6 +126,11 @@ def read_as(kind: Any, found: Any = None) -> Any:
     return kind
 
 
+def is_map(kind: Any) -> bool:
+    """Whether values are maps of what Arrow reads."""
+    return pa.types.is_map(kind) and read_as(kind.item_type) is not None
+
+
 def has_strings(kind: Any) -> bool:
     if kind is None or pa.types.is_string(kind):
         return kind is not None

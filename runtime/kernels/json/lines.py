@@ -37,6 +37,7 @@ class LineReader:
         copied: see `struct_reader`.
         by_path: as get_json_object reads, for which an error anywhere is no value at all, and a
             name's first value counts.
+        unique: whether a name that is read must not stand twice, as in a map.
         start: with which byte of the file the lines begin.
         corrupt: the place of the column that takes the texts of malformed lines; None: there is
             none.
@@ -55,12 +56,14 @@ class LineReader:
         *,
         copied: bool = False,
         by_path: bool = False,
+        unique: bool = False,
         start: int = 0,
         corrupt: int | None = None,
     ) -> None:
         self.corrupt = corrupt
         self._start = start
         self._by_path = by_path
+        self._unique = unique or by_path
         self._copied = copied
         self._partial = Partial()
         self._fields = fields
@@ -116,7 +119,7 @@ class LineReader:
         if text[start] == "[":
             return self._nothing
         (row,) = self._rows(text)
-        if self._by_path and self._partial.repeated:
+        if self._unique and self._partial.repeated:
             raise Uncertain("a name that stands twice")
         return row
 

@@ -28,13 +28,14 @@ _FAILURES = 8
 """After so many blocks in a row that Arrow does not read, it is not asked again."""
 
 
-def read_texts(texts: Any, kind: Any, zone: str) -> Any:
+def read_texts(texts: Any, kind: Any, zone: str, *, unique: bool = False) -> Any:
     """Structs, lists or maps of texts: null for null, and for a text without a value.
 
     Args:
         texts: an array of strings.
         kind: the Arrow type of the results.
         zone: the session's time zone.
+        unique: whether a name that is read must not stand twice.
 
     Raises:
         KernelError: a text of which it is not known what Spark makes of it
@@ -42,7 +43,8 @@ def read_texts(texts: Any, kind: Any, zone: str) -> Any:
     """
     is_struct = pa.types.is_struct(kind)
     wanted = kind if is_struct else pa.struct([(_ROOT, kind)])
-    parts = list(_Texts(wanted, zone, root=None if is_struct else kind).structs(texts))
+    reader = _Texts(wanted, zone, unique=unique, root=None if is_struct else kind)
+    parts = list(reader.structs(texts))
     found = pa.concat_arrays(parts) if parts else pa.array([], wanted)
     return found if is_struct else pc.struct_field(found, [0])
 
@@ -121,15 +123,25 @@ class _Texts:
     Args:
         kind: the type of the structs.
         zone: the session's time zone.
-        by_path: see `LineReader`.
+        by_path, unique: see `LineReader`.
         root: the type of the values, where they are no structs but the only field of one.
     """
 
-    def __init__(self, kind: Any, zone: str, *, by_path: bool = False, root: Any = None) -> None:
+    def __init__(
+        self,
+        kind: Any,
+        zone: str,
+        *,
+        by_path: bool = False,
+        unique: bool = False,
+        root: Any = None,
+    ) -> None:
         self._kind = kind
         self._root = root
         self._name = "get_json_object" if by_path else "from_json"
-        self._lines = LineReader(list(kind), "PERMISSIVE", zone, "", copied=True, by_path=by_path)
+        self._lines = LineReader(
+            list(kind), "PERMISSIVE", zone, "", copied=True, by_path=by_path, unique=unique
+        )
         self._blocks = BlockReader(pa.schema(list(kind)), self._lines, zone, copied=True)
         self._failures = 0
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from ...columns.lists import elements_of
 from ...hashes.rows import hashes_of, places_of
 from ...json.support import path_steps
+from ..programs.json_once import UNIQUE
 from ..programs.program import Kind, Step, decimal_of
 from ..values.lists_and_maps import lists
 from ..values.vectors import (
@@ -44,7 +45,8 @@ def field(step: Step, value: Any) -> Any:
 
 def from_json(step: Step, text: Any) -> Any:
     """`from_json` to a struct, an array or a map, in PERMISSIVE mode."""
-    return plain(read_texts(text, shown_type(step.kind), step.zone), step.kind)
+    unique = UNIQUE in step.options
+    return plain(read_texts(text, shown_type(step.kind), step.zone, unique=unique), step.kind)
 
 
 def json_value(step: Step, text: Any, path: Value | None = None) -> Any:

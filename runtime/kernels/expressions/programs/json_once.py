@@ -6,8 +6,11 @@
     get_json_object(text, '$.a')                read = get_json_object(text, '$.a', '$.b.c')
     get_json_object(text, '$.b.c')              read.0, read.1
 
+    from_json(text, MAP<STRING, STRING>)['a']   read = from_json(text, a STRING)
+                                                read.a
+
 A field's value depends on no other field of the schema (JacksonParser in PERMISSIVE mode), so only
-those that are used are read.
+those that are used are read. In a map of strings there is no bad value.
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ from dataclasses import dataclass, field, replace
 
 from .operation_facts import leaves
 from .program import Kind, Program, Step
+
+UNIQUE = "unique"
+"""The option of a from_json by which a name that is read must not stand twice in a text."""
 
 
 def json_once(program: Program) -> Program:
@@ -39,13 +45,12 @@ def json_once(program: Program) -> Program:
                 reading.place = add(reading.of(step))
             is_struct = step.name == "from_json"
             moved.append(
-                reading.place if is_struct else add(reading.value(step, _path(program, old)))
+                reading.place if is_struct else add(reading.value(step, _constant(program, old)))
             )
             continue
-        above = readings.get(old.inputs[0]) if old.name == "get_struct_field" else None
-        if above is not None:
-            step = above.value(step, _field(program, old))
-        moved.append(add(step))
+        above = readings.get(old.inputs[0]) if old.inputs else None
+        field = _field(program, old)
+        moved.append(add(step if above is None or field is None else above.value(step, field)))
     observed = program.observed
     return Program(
         steps=tuple(steps),
@@ -62,18 +67,22 @@ class _Reading:
     Attributes:
         fields: names, or paths, and the kinds of their values.
         zone: in which timestamps are read; None: there are none.
+        of_map: whether they are keys of a map, of which none can stand twice.
         whole: whether the struct itself is wanted, so that it can have no other fields.
         place: where the step stands that reads; None: nowhere yet.
     """
 
     fields: dict[str, Kind]
     zone: str | None = None
+    of_map: bool = False
     whole: bool = False
     place: int | None = field(default=None, compare=False)
 
     def takes(self, other: _Reading) -> bool:
         """Take in what another one reads; False: that cannot be."""
         if any(self.fields.get(name, kind) != kind for name, kind in other.fields.items()):
+            return False
+        if self.of_map != other.of_map:
             return False
         if None not in (self.zone, other.zone) and self.zone != other.zone:
             return False
@@ -87,7 +96,8 @@ class _Reading:
         """The step that reads, in the place of one that reads some of it."""
         kind: Kind = ("struct", tuple(self.fields), tuple(self.fields.values()))
         if step.name == "from_json":
-            return replace(step, kind=kind, zone=self.zone or "UTC")
+            options = (UNIQUE,) if self.of_map else ()
+            return replace(step, kind=kind, zone=self.zone or "UTC", options=options)
         text = replace(step, inputs=step.inputs[:1], kinds=step.kinds[:1])
         return replace(text, kind=kind, options=tuple(self.fields))
 
@@ -102,22 +112,28 @@ class _Reading:
 
 
 def _readings(program: Program) -> Mapping[int, _Reading]:
-    """By the place of a step that reads JSON, what is read there; none where nothing changes."""
+    """By the place of a step that reads JSON, what is read there."""
     wanted: dict[int, _Reading] = {}
     used_whole = {*program.results, *program.conditions}
+    used: dict[int, set[str]] = {}
     for step in program.steps:
-        used_whole.update(step.inputs if step.name != "get_struct_field" else ())
+        field = _field(program, step)
+        if field is None:
+            used_whole.update(step.inputs)
+        else:
+            used.setdefault(step.inputs[0], set()).add(field)
     for place, step in enumerate(program.steps):
+        whole, names = place in used_whole, used.get(place, set())
         if step.name == "get_json_object":
-            wanted[place] = _Reading({_path(program, step): "string"})
+            wanted[place] = _Reading({_constant(program, step): "string"})
         elif step.name == "from_json" and step.kind[0] == "struct":
             fields = dict(zip(step.kind[1], step.kind[2], strict=True))
-            if place not in used_whole:
-                takers = [s for s in program.steps if s.inputs[:1] == (place,)]
-                names = [_field(program, taker) for taker in takers]
+            if not whole:
                 fields = {name: kind for name, kind in fields.items() if name in names}
             zone = step.zone if any("timestamp" in leaves(k) for k in fields.values()) else None
-            wanted[place] = _Reading(fields, zone, whole=place in used_whole)
+            wanted[place] = _Reading(fields, zone, whole=whole)
+        elif step.name == "from_json" and step.kind[2] == ("string", "string") and not whole:
+            wanted[place] = _Reading(dict.fromkeys(sorted(names), "string"), of_map=True)
     known: dict[tuple[str, int], list[_Reading]] = {}
     found: dict[int, _Reading] = {}
     for place in sorted(wanted, key=lambda place: not wanted[place].whole):
@@ -129,15 +145,22 @@ def _readings(program: Program) -> Mapping[int, _Reading]:
     return found
 
 
-def _path(program: Program, step: Step) -> str:
-    """The path of a get_json_object."""
-    path = program.steps[step.inputs[1]].options[0]
-    assert isinstance(path, str)
-    return path
+def _constant(program: Program, step: Step) -> str:
+    """A step's second argument, a text."""
+    text = program.steps[step.inputs[1]].options[0]
+    assert isinstance(text, str)
+    return text
 
 
-def _field(program: Program, step: Step) -> str:
-    """The name of the field that a get_struct_field takes."""
-    kind, ordinal = program.steps[step.inputs[0]].kind, step.options[0]
-    assert isinstance(kind, tuple) and isinstance(ordinal, int)
-    return kind[1][ordinal]
+def _field(program: Program, step: Step) -> str | None:
+    """The name of a field, or the key of a map's value, that a step takes of its first argument."""
+    match step.name:
+        case "get_struct_field":
+            kind, ordinal = program.steps[step.inputs[0]].kind, step.options[0]
+            assert isinstance(kind, tuple) and isinstance(ordinal, int)
+            return kind[1][ordinal] if kind[0] == "struct" else None
+        case "get_map_value" | "element_at":
+            key = program.steps[step.inputs[1]]
+            known = key.name == "literal" and isinstance(key.options[0], str)
+            return _constant(program, step) if known else None
+    return None

@@ -1,0 +1,124 @@
+"""The members of the objects in a block of JSON lines, found by its quotes, braces and commas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ..columns.ordering import spread
+from ..columns.texts import ends_of, of_bytes
+from .conversion import Positions
+
+_BLANK = np.isin(np.arange(256), list(b" \t"))
+_MARK = np.isin(np.arange(256), list(b'":,{}[]'))
+_BEFORE_VALUE = np.isin(np.arange(256), list(b":,["))
+IN_NUMBER = np.isin(np.arange(256), list(b"-0123456789"))
+"""Letters with which a number may begin."""
+_DEEPER = np.zeros(256, np.int8)
+_DEEPER[list(b"{[")] = 1
+_DEEPER[list(b"}]")] = -1
+Letters = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Parts of a block: where each begins, and where it ends."""
+
+    letters: Letters
+    starts: Positions
+    ends: Positions
+
+    def first(self) -> Letters:
+        """The first letter of each."""
+        return self.letters[self.starts]
+
+    def array(self, mask: Any = None) -> Any:
+        """The texts as an Arrow array, null where a mask is true."""
+        lengths = self.ends - self.starts
+        if mask is not None:
+            lengths = np.where(mask, 0, lengths)
+        validity = None if mask is None else pa.array(~mask).buffers()[1]
+        content = self.letters[spread(self.starts, lengths)]
+        return of_bytes(content, ends_of(lengths), validity=validity)
+
+    def where(self, mask: Any) -> Texts:
+        """Some of them."""
+        return Texts(self.letters, self.starts[mask], self.ends[mask])
+
+
+@dataclass(frozen=True)
+class Members:
+    """Members of objects that lie equally deep, in the order in which they stand.
+
+    Attributes:
+        lines: the line of each.
+        at: where each has its colon.
+        names: their names, which hold nothing that is escaped.
+        values: their values, without blanks around them.
+    """
+
+    lines: Positions
+    at: Positions
+    names: Texts
+    values: Texts
+
+
+class Marks:
+    """The quotes of a block, and the marks outside of strings.
+
+    Args:
+        letters: a block of lines that are objects or arrays; none has a backslash.
+        lines: where each line begins, and the end of the last.
+    """
+
+    def __init__(self, letters: Letters, lines: Positions) -> None:
+        self._letters, self._lines = letters, lines
+        at = np.flatnonzero(_MARK[letters])
+        kinds = letters[at]
+        quotes = kinds == ord('"')
+        count = np.cumsum(quotes, dtype=np.int32)
+        outside = ~quotes & (count & 1 == 0)
+        self._quotes = at[quotes]
+        self._at, self._kinds, self._before = at[outside], kinds[outside], count[outside]
+
+    def members(self, depth: int) -> Members:
+        """The members of objects so deep in the lines: 1, those of the lines themselves."""
+        depths = np.cumsum(_DEEPER[self._kinds], dtype=np.int32)
+        here = depths == depth
+        colon = here & (self._kinds == ord(":"))
+        closing = (self._kinds == ord("}")) & (depths == depth - 1)
+        chosen = np.flatnonzero(colon | closing | (here & (self._kinds == ord(","))))
+        colons = np.flatnonzero(colon[chosen])
+        at, ends = self._at[chosen[colons]], self._at[chosen[colons + 1]]
+        last = self._before[chosen[colons]]
+        names = Texts(self._letters, self._quotes[last - 2] + 1, self._quotes[last - 1])
+        return Members(self.lines_of(at), at, names, self._trimmed(at + 1, ends))
+
+    def lines_of(self, at: Positions) -> Positions:
+        """The lines of some letters."""
+        return np.searchsorted(self._lines, at, side="right") - 1
+
+    def numbers(self) -> Texts:
+        """The numbers in lines that are without blanks outside of strings."""
+        before = np.flatnonzero(_BEFORE_VALUE[self._kinds])
+        before = before[IN_NUMBER[self._letters[self._at[before] + 1]]]
+        return Texts(self._letters, self._at[before] + 1, self._at[before + 1])
+
+    def without_blanks(self) -> tuple[Letters, Positions]:
+        """The block without blanks outside of strings, and where its lines begin and end then."""
+        blanks = np.flatnonzero(_BLANK[self._letters])
+        blanks = blanks[np.searchsorted(self._quotes, blanks) & 1 == 0]
+        kept = np.ones(len(self._letters), np.bool_)
+        kept[blanks] = False
+        return self._letters[kept], self._lines - np.searchsorted(blanks, self._lines)
+
+    def _trimmed(self, starts: Positions, ends: Positions) -> Texts:
+        while (blank := _BLANK[self._letters[starts]]).any():
+            starts = starts + blank
+        while (blank := _BLANK[self._letters[ends - 1]]).any():
+            ends = ends - blank
+        return Texts(self._letters, starts, ends)
