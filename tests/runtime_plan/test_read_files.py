@@ -13,7 +13,7 @@ from stateplan.planner.model.ids import id_scope
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.schemas.types import STRING
 from stateplan.runtime.plan import SPARK, BatchFacts, RuntimeNode
-from stateplan.runtime.plan.facts import Reader
+from stateplan.runtime.plan.facts import GROUPS, RECEIVED, Reader
 from stateplan.runtime.plan.nodes import Kernel
 from stateplan.runtime.plan.passes.count_rows import count_rows
 from stateplan.runtime.plan.passes.read_files import MOST_TASKS, read_files
@@ -79,6 +79,25 @@ def test_with_many_tasks_rows_are_dealt_out_where_tasks_are_in_many_processes() 
         known = replace(facts(tasks), engine=engine)
         (line,) = below_kernel(first_plan(BY_USER, "update"), known).split("\n")
         assert line.endswith(f"placed{' and dealt' if dealt else ''} by [user#0]")
+
+
+@pytest.mark.parametrize(
+    ("key", "figures", "dealt"),
+    [
+        ("user", {}, False),
+        ("user", {RECEIVED: 600_000, GROUPS: 20_000}, True),
+        ("user", {RECEIVED: 600_000, GROUPS: 40_000}, False),
+        ("user", {RECEIVED: 600, GROUPS: 2}, False),
+        ("get_json_object(user, '$.id')", {}, True),
+        ("regexp_extract(user, '([0-9]+)', 1)", {}, True),
+    ],
+)
+def test_rows_are_dealt_out_where_computing_takes_long_or_few_are_left(
+    key: str, figures: dict[str, int], dealt: bool
+) -> None:
+    plan = first_plan(f"SELECT {key} AS k, count(*) AS n FROM STREAM events GROUP BY 1", "update")
+    line = below_kernel(plan, replace(facts(), figures={0: figures}))
+    assert (" and dealt by " in line) is dealt
 
 
 def test_an_expand_becomes_copies() -> None:

@@ -144,5 +144,7 @@ def _some(members: Members, mask: Any) -> Members:
 def _with_repeats(lines: Positions, keys: Any) -> Positions:
     """The lines in which a key stands twice."""
     codes = keys.dictionary_encode()
-    pairs = np.sort(lines * max(1, len(codes.dictionary)) + codes.indices.to_numpy())
-    return pairs[1:][pairs[1:] == pairs[:-1]] // max(1, len(codes.dictionary))
+    count = max(1, len(codes.dictionary))
+    pairs: Positions = np.sort(lines * count + codes.indices.to_numpy())
+    repeated: Positions = pairs[1:][pairs[1:] == pairs[:-1]] // count
+    return repeated

@@ -56,12 +56,15 @@ def group_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
 
 def _pays(kernel: Kernel, facts: BatchFacts) -> bool:
-    if kernel.single:
-        return True
+    return kernel.single or leaves_few(kernel, facts, SHRINK)
+
+
+def leaves_few(kernel: Kernel, facts: BatchFacts, shrink: int) -> bool:
+    """Whether the last batch of an aggregation had many rows, and so many for each key."""
     info = None if kernel.operator is None else kernel.operator.state_info
     figures = {} if info is None else facts.figures.get(info.operator_id, {})
     rows = figures.get(RECEIVED, 0)
-    return rows >= MANY and figures.get(GROUPS, rows) * SHRINK <= rows
+    return rows >= MANY and figures.get(GROUPS, rows) * shrink <= rows
 
 
 def _grouped(kernel: Kernel, spec: AggregateSpec) -> RuntimeNode:

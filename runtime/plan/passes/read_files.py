@@ -10,12 +10,13 @@
 
 Where nothing stands between a kernel and the files but conditions and columns that our own Arrow
 code computes (`kernels/expressions`), an engine's scan, its exchange and the way into Python take
-longer than all the rest of a batch. Each task reads all Parquet files and keeps its own rows, which
-does not pay with many tasks, nor where reading takes long, and without keys there is one task for
-all rows: then each part of a file is read once, and its rows, grouped where that leaves few, are
-dealt out (kernels/scans/dealt_rows.py). A union below the kernel, such as the sides of a join,
-becomes one ReadFiles for each of its branches; joins with tables become look-ups (look_ups.py), an
-Expand (sliding windows, grouping sets) becomes copies, `explode` of a list a row for each element.
+longer than all the rest of a batch. Each task reads all Parquet files and keeps its own rows. That
+does not pay with many tasks, nor where reading or computing takes long or grouping leaves few rows,
+and without keys there is one task for all rows: then each part of a file is read once, and its
+rows, grouped where that leaves few, are dealt out (kernels/scans/dealt_rows.py). A union below the
+kernel, such as the sides of a join, becomes one ReadFiles for each of its branches; joins with
+tables become look-ups (look_ups.py), an Expand (sliding windows, grouping sets) becomes copies,
+`explode` of a list a row for each element.
 
 What stands between a kernel and another one below is computed in the same way, by the tasks of the
 lower one, which deal the rows out: a DealOut, but where all tasks are in one process. Runs before
@@ -54,12 +55,15 @@ from ..observing_nodes import CountRows, ObserveEventTime
 from ..reading_nodes import Copies, DealOut, LookUp, ReadFiles, TaskRows, rows_of_tasks
 from ..specs import AggregateSpec, LimitSpec, SessionSpec
 from .expand_once import with_select
+from .group_first import leaves_few
 from .keep_order import goes_by_order
 from .look_ups import exploded, looked_up, over_lowest
 from .merge_selects import combined
 
 MOST_TASKS = 8
 """With more tasks than this it is quicker that rows are exchanged than that all tasks read all."""
+ROWS_A_GROUP = 30
+"""So many rows have to become one on the way that it is quicker to deal them out."""
 
 
 def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
@@ -93,7 +97,8 @@ def _are_dealt(kernel: Kernel, rows: Sequence[TaskRows], facts: BatchFacts) -> b
     if facts.tasks == 1 < facts.conf.shuffle_partitions:
         return False
     long = any(isinstance(one, ReadFiles) and _takes_long(one) for one in rows)
-    return kernel.single or facts.tasks > MOST_TASKS or long
+    few = leaves_few(kernel, facts, ROWS_A_GROUP)
+    return kernel.single or facts.tasks > MOST_TASKS or long or few
 
 
 def _dealt(rows: TaskRows) -> TaskRows:
