@@ -26,6 +26,7 @@ from ..planner.model.schemas.types import (
     NullType,
     ShortType,
     StringType,
+    StructField,
     StructType,
     TimestampNTZType,
     TimestampType,
@@ -110,8 +111,14 @@ def spark_type(kind: Any) -> DataType:
     """The type of Spark's that an Arrow type stands for: the reverse of `arrow_type`.
 
     Raises:
-        KeyError: it stands for none, or has parts.
+        KeyError: it stands for none.
     """
     if pa.types.is_decimal128(kind):
         return DecimalType(kind.precision, kind.scale)
+    if pa.types.is_list(kind):
+        return ArrayType(spark_type(kind.value_type))
+    if pa.types.is_map(kind):
+        return MapType(spark_type(kind.key_type), spark_type(kind.item_type))
+    if pa.types.is_struct(kind):
+        return StructType(tuple(StructField(f.name, spark_type(f.type)) for f in kind))
     return _SPARK[kind]

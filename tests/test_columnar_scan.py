@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import random
 import shutil
 from collections import Counter
@@ -19,6 +20,8 @@ import pytest
 
 import stateplan
 from stateplan.planner.model.errors import StateplanError
+from stateplan.planner.model.schemas.schema_json import type_from_json
+from stateplan.planner.model.schemas.types import StructType
 from stateplan.runtime.engines.batch import Batch
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
 from stateplan.runtime.kernels.expressions.operations import OPERATIONS
@@ -62,6 +65,8 @@ def test_columns_that_spark_reads_otherwise_are_not_read_here(tmp_path: Path) ->
             "a.b": [1],
             "nanos": pa.array([1], pa.timestamp("ns", "UTC")),
             "zone": pa.array([1], pa.timestamp("us", "Europe/Berlin")),
+            "nested nanos": pa.array([[1]], pa.list_(pa.timestamp("ns", "UTC"))),
+            "parts": pa.array([{"a": 1, "A": 2}]),
             "list": [[1]],
         }
     )
@@ -69,11 +74,43 @@ def test_columns_that_spark_reads_otherwise_are_not_read_here(tmp_path: Path) ->
     found = parquet_batch([str(tmp_path / "a.parquet")])
     assert found is not None
     assert found.rows == 1
-    assert found.types == {"plain": pa.int64(), "zone": UTC}
+    assert found.types == {"plain": pa.int64(), "zone": UTC, "list": pa.list_(pa.int64())}
+    flat = parquet_batch([str(tmp_path / "a.parquet")], nested=False)
+    assert flat is not None and "list" not in flat.types
     pq.write_table(pa.table({"plain": pa.array([1], pa.int32())}), tmp_path / "b.parquet")
     both = parquet_batch([str(tmp_path / name) for name in ("a.parquet", "b.parquet")])
     assert both is not None
     assert both.types == {}
+
+
+NESTED = """
+    SELECT id,
+      IF(id % 7 = 0, NULL, named_struct('a', IF(id % 3 = 0, NULL, id),
+        't', date_from_unix_date(CAST(id AS INT)),
+        'x', IF(id % 5 = 0, NULL, array(id, NULL, id + 1)))) AS part,
+      IF(id % 4 = 0, NULL, IF(id % 6 = 1, array(), array(struct(id AS n), NULL))) AS parts,
+      IF(id % 5 = 0, NULL, map(CAST(id AS STRING), IF(id % 2 = 0, NULL, 1.5D), 'k', 2D)) AS pairs,
+      array(array('x', CAST(id AS STRING)), array(), NULL) AS lists
+    FROM range(0, 300, 1, 2)
+"""
+
+
+def test_columns_with_parts_are_read_as_spark_reads_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    spark.sql(NESTED).write.parquet(str(tmp_path / "own"))
+    read = spark.read.parquet(str(tmp_path / "own"))
+    paths = sorted(str(path) for path in (tmp_path / "own").glob("*.parquet"))
+    found = parquet_batch(paths)
+    assert found is not None
+    declared = type_from_json(json.loads(read.schema.json()))
+    assert isinstance(declared, StructType)
+    assert found.columns == {f.name: f.data_type for f in declared.fields}
+    reader = ParquetReader(pa.schema(list(found.types.items())))
+    batches = [batch for file in found.files for batch in reader.batches(file)]
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    theirs = [row for path in paths for row in spark.read.parquet(path).toArrow().to_pylist()]
+    assert rows == theirs
 
 
 def test_files_of_spark_2_and_damaged_ones_are_left_to_spark(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -68,8 +68,13 @@ class FileBatch:
         return sum(file.rows for file in self.files)
 
 
-def parquet_batch(paths: Sequence[str]) -> FileBatch | None:
-    """What the footers of some files say; None if one cannot be read here."""
+def parquet_batch(paths: Sequence[str], *, nested: bool = True) -> FileBatch | None:
+    """What the footers of some files say; None if one cannot be read here.
+
+    Args:
+        paths: the files.
+        nested: whether columns with parts may be read, too.
+    """
     files: list[ScanFile] = []
     types: dict[str, Any] | None = None
     try:
@@ -77,7 +82,7 @@ def parquet_batch(paths: Sequence[str]) -> FileBatch | None:
             with parquet.ParquetFile(path, memory_map=True, pre_buffer=False) as opened:
                 metadata = opened.metadata
                 files.append(ScanFile(path, metadata.num_rows))
-                own = _types(opened.schema_arrow, metadata.metadata or {})
+                own = _types(opened.schema_arrow, metadata, nested=nested)
             types = own if types is None else _common(types, own)
     except (OSError, pa.ArrowException):
         return None
@@ -129,7 +134,9 @@ class TableFiles:
         if seen != self._seen:
             self._seen, self._batch = seen, None
             if sum(size for _, size in seen) <= _MOST_IN_MEMORY:
-                self._batch = _written(parquet_batch(self._paths), [time for time, _ in seen])
+                self._batch = _written(
+                    parquet_batch(self._paths, nested=False), [time for time, _ in seen]
+                )
         return self._batch
 
 
@@ -156,24 +163,61 @@ def files_of(paths: Sequence[str], schema: StructType) -> FileBatch | None:
     return FileBatch(files, sizes=sizes, declared=declared)
 
 
-def _types(schema: Any, metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+def _types(schema: Any, metadata: Any, *, nested: bool) -> dict[str, Any]:
     """The columns that are read alike, of one file."""
-    if not _dates_are_gregorian(metadata):
+    if not _dates_are_gregorian(metadata.metadata or {}):
         return {}
-    counts = Counter(name.lower() for name in schema.names)
-    return {
-        field.name: kind
-        for field in schema
-        if "." not in field.name  # pyarrow takes it for a path
-        and counts[field.name.lower()] == 1
-        and (kind := _plain(field.type)) is not None
-    }
+    leaves = [metadata.schema.column(place).path for place in range(metadata.num_columns)]
+    found = {}
+    for column in _once(schema):
+        kind = _plain(column.type)
+        if kind is not None and (nested or not pa.types.is_nested(kind)):
+            own = [path for path in leaves if path.split(".")[0] == column.name]
+            known = list(_paths(re.escape(column.name), kind))
+            if len(own) == len(known) and all(map(re.fullmatch, known, own)):
+                found[column.name] = kind
+    return found
+
+
+def _once(fields: Iterable[Any]) -> list[Any]:
+    """Those of some fields whose names neither differ in case alone nor look like paths."""
+    known = list(fields)
+    counts = Counter(field.name.lower() for field in known)
+    return [f for f in known if "." not in f.name and counts[f.name.lower()] == 1]
 
 
 def _plain(kind: Any) -> Any | None:
+    """The type as which a column is read; None: Spark may read other values."""
     if pa.types.is_timestamp(kind) and kind.unit == "us" and kind.tz is not None:
         return pa.timestamp("us", "UTC")
+    if pa.types.is_struct(kind):
+        parts = [(part.name, _plain(part.type)) for part in _once(kind)]
+        whole = 0 < kind.num_fields == len(parts) and None not in dict(parts).values()
+        return pa.struct(parts) if whole else None
+    if pa.types.is_list(kind):
+        element = _plain(kind.value_type)
+        return None if element is None else pa.list_(pa.field("element", element))
+    if pa.types.is_map(kind):
+        key, item = _plain(kind.key_type), _plain(kind.item_type)
+        return None if key is None or item is None else pa.map_(key, item)
     return kind if kind in _PLAIN or pa.types.is_decimal128(kind) else None
+
+
+def _paths(path: str, kind: Any) -> Iterator[str]:
+    """Patterns of the paths of a column's leaves, where lists and maps are stored in three levels.
+
+    Of older forms readers make each something else.
+    """
+    if pa.types.is_struct(kind):
+        for part in kind:
+            yield from _paths(rf"{path}\.{re.escape(part.name)}", part.type)
+    elif pa.types.is_list(kind):
+        yield from _paths(rf"{path}\.list\.(?:element|item)", kind.value_type)
+    elif pa.types.is_map(kind):
+        yield from _paths(rf"{path}\.key_value\.key", kind.key_type)
+        yield from _paths(rf"{path}\.key_value\.value", kind.item_type)
+    else:
+        yield path
 
 
 def _dates_are_gregorian(metadata: Mapping[bytes, bytes]) -> bool:
