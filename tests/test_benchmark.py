@@ -25,6 +25,7 @@ AGREEING = (
     "complete-sorted",
     "stateless",
     "two-windows",
+    "from-json",
 )
 
 

@@ -146,6 +146,46 @@ def _shipments(shape: Shape, random: Random, number: int) -> pa.Table:
     return table.take(pa.array(places))
 
 
+def _messages(shape: Shape, random: Random, number: int) -> pa.Table:
+    """What a queue holds: devices and what they measured as JSON, of which some come late."""
+    rows = shape.rows
+    late = np.minimum(random.exponential(2_000_000, rows), 25_000_000).astype(np.int64)
+    times = _timestamps(number * _BATCH_US + random.integers(0, _BATCH_US, rows) - late)
+    devices = pa.array([f"dev-{n:05d}" for n in range(shape.keys)])
+    device = devices.take(pa.array(_skewed(random, shape.keys, rows)))
+    value = pc.binary_join_element_wise(
+        *('{"device": "', device),
+        *('", "temp": ', pa.array(np.round(random.normal(20.0, 8.0, rows), 2)).cast(pa.string())),
+        *(', "level": ', pa.array(random.integers(0, 100, rows)).cast(pa.string())),
+        *(', "place": {"site": "', _choice(random, _COUNTRIES, rows)),
+        *('", "floor": ', pa.array(random.integers(0, 9, rows)).cast(pa.string())),
+        *('}, "at": "', pc.replace_substring(times.cast(pa.string()), " ", "T"), '"}', ""),
+    )
+    return pa.table({"key": device, "value": value, "ts": times})
+
+
+def _trips(shape: Shape, random: Random, number: int) -> pa.Table:
+    """Trips with parts: where they began, and a list of what each leg cost."""
+    rows = shape.rows
+    late = np.minimum(random.exponential(2_000_000, rows), 25_000_000).astype(np.int64)
+    times = _timestamps(number * _BATCH_US + random.integers(0, _BATCH_US, rows) - late)
+    ends = np.append(0, np.cumsum(random.integers(0, 5, rows))).astype(np.int32)
+    fares = pa.array(np.round(random.gamma(2.0, 6.0, int(ends[-1])), 2))
+    latitude = pa.array(np.round(random.uniform(-90, 90, rows), 4))
+    place = pa.StructArray.from_arrays(
+        [_choice(random, _COUNTRIES, rows), latitude], names=["country", "latitude"]
+    )
+    return pa.table(
+        {
+            "id": pa.array(number * rows + np.arange(rows), pa.int64()),
+            "place": place,
+            "fares": pa.ListArray.from_arrays(pa.array(ends), fares),
+            "paid": pa.array(random.random(rows) < 0.8),
+            "ts": times,
+        }
+    )
+
+
 def _products(shape: Shape, random: Random, number: int) -> pa.Table:
     """A table of products, a row each, with a category that may be missing."""
     names = pa.array([f"catégorie {n}" for n in range(_CATEGORIES)])
@@ -204,6 +244,12 @@ KINDS = {
         schema="sensor STRING, site STRING, temperature DOUBLE, humidity DOUBLE, charge BIGINT, "
         "ts TIMESTAMP",
         make=_readings,
+    ),
+    "messages": Kind(schema="key STRING, value STRING, ts TIMESTAMP", make=_messages),
+    "trips": Kind(
+        schema="id BIGINT, place STRUCT<country: STRING, latitude: DOUBLE>, "
+        "fares ARRAY<DOUBLE>, paid BOOLEAN, ts TIMESTAMP",
+        make=_trips,
     ),
     "shipments": Kind(schema="id BIGINT, carrier STRING, ts TIMESTAMP", make=_shipments),
     "products": Kind(schema="product BIGINT, category STRING, weight DOUBLE", make=_products),

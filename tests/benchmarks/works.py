@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from .join_works import JOINS
 from .main_works import MAIN
+from .message_works import MESSAGES
 from .ordinary_works import ORDINARY
 from .reading_works import READINGS
 from .unseen_works import UNSEEN
 from .work import Work
 
-_ALL = (*MAIN, *ORDINARY, *READINGS, *JOINS, *UNSEEN)
+_ALL = (*MAIN, *ORDINARY, *READINGS, *MESSAGES, *JOINS, *UNSEEN)
 WORKS: dict[str, Work] = {work.name: work for work in _ALL}

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...columns.distinct import each
+from ...columns.texts import bytes_of
 from ..programs.program import Step
 from ..times.formats import shown_in
 from ..values.java_numbers import shown_floats
@@ -19,6 +20,7 @@ from ..values.zones import zone_of
 from .cast_strings import shown_days
 
 _SHORT = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r"}
+_ESCAPED = np.isin(np.arange(256), [*range(32), *b'"\\'])
 _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSS"
 
 
@@ -73,12 +75,20 @@ def _times(column: Any, zone: str) -> Any:
 
 def _object(names: list[str], columns: list[Any], zone: str) -> Any:
     """Objects without the fields that are null."""
-    parts = []
-    for name, column in zip(names, columns, strict=True):
-        begin = f",{json.dumps(name, ensure_ascii=False)}:"
-        field = pc.binary_join_element_wise(begin, _written(column, zone), "")
-        parts.append(field.fill_null(""))
-    # Each field has a comma in front, the first too.
+    # Of the fields before one that never is null each has a comma behind it, all others one in
+    # front; where any may be null the first comma goes in the end.
+    always = next((i for i, column in enumerate(columns) if not column.null_count), None)
+    parts: list[Any] = ["{"] if always is not None else []
+    for place, (name, column) in enumerate(zip(names, columns, strict=True)):
+        comes_before = always is not None and place < always
+        front = "" if comes_before or place == always else ","
+        begin = f"{front}{json.dumps(name, ensure_ascii=False)}:"
+        field = [begin, _written(column, zone), *([","] if comes_before else [])]
+        if column.null_count:
+            field = [pc.binary_join_element_wise(*field, "").fill_null("")]
+        parts += field
+    if always is not None:
+        return pc.binary_join_element_wise(*parts, "}", "")
     fields = pc.utf8_slice_codeunits(pc.binary_join_element_wise(*parts, ""), 1)
     return pc.binary_join_element_wise("{", fields, "}", "")
 
@@ -102,6 +112,8 @@ def _quoted(text: Any) -> Any:
 
 
 def _escaped(text: Any) -> Any:
+    if not _ESCAPED[bytes_of(text)[0]].any():
+        return text
     for sign in ("\\", '"'):
         text = pc.replace_substring(text, sign, "\\" + sign)
     if pc.any(pc.match_substring_regex(text, r"[\x00-\x1f]")).as_py():

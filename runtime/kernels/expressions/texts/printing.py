@@ -16,7 +16,7 @@ from ...columns.texts import of_bytes
 from ..programs.print_formats import Shown, print_parts
 from ..programs.program import Kind, Step, decimal_of
 from ..values.java_numbers import java_double, shown_floats
-from ..values.vectors import Value, nulled, numbers, repeated, row_count
+from ..values.vectors import Value, nulled, numbers, repeated, row_count, unscaled_words
 
 _WIDE = Context(prec=400)
 
@@ -190,12 +190,31 @@ def _one(number: float, places: int, mode: str, grouped: bool) -> str:
     return f"{rounded:,f}" if grouped else f"{rounded:f}"
 
 
+def _shown_decimals(value: Any, scale: int, places: int) -> Any:
+    """Decimals of at most 18 digits in groups of three, halves to the even digit."""
+    data = unscaled_words(value)
+    size, kept = np.abs(data), min(scale, places)
+    if scale > places:
+        unit = 10 ** (scale - places)
+        size, rest = np.divmod(size, unit)
+        size = size + ((2 * rest > unit) | ((2 * rest == unit) & (size % 2 == 1)))
+    digits = _grouped(size // 10**kept)
+    if places:
+        behind = pc.utf8_slice_codeunits(pa.array(size % 10**kept + 10**kept).cast(pa.string()), 1)
+        digits = pc.binary_join_element_wise(digits, ".", behind, "0" * (places - kept), "")
+    sign = pc.if_else(pa.array(data < 0), "-", "")
+    return nulled(pc.binary_join_element_wise(sign, digits, ""), value)
+
+
 def number_text(step: Step, value: Any, places: Value) -> Any:
     """`format_number(number, places)`: groups of three, halves to the even digit."""
     count = places.as_py()
     if count < 0:
         return pa.nulls(len(value), pa.string())
-    if decimal_of(step.kinds[0]):
+    kind = decimal_of(step.kinds[0])
+    if kind is not None and kind[0] <= 18 and count <= 18:
+        return _shown_decimals(value, kind[1], count)
+    if kind is not None:
         unit = Decimal(1).scaleb(-count)
         return each(
             value, lambda one: f"{one.quantize(unit, ROUND_HALF_EVEN, _WIDE):,f}", pa.string()

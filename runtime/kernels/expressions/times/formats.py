@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ...columns.distinct import each
 from ...columns.ordering import valid
+from ...columns.texts import bytes_of, of_bytes
 from ...errors import not_exact
 from ..programs.program import Step
 from ..programs.time_formats import format_parts
@@ -60,12 +61,56 @@ def _unit(pattern: str) -> int | None:
 def shown_in(times: Any, offsets: Any, pattern: str) -> Any:
     """Microseconds since 1970 in a pattern, at offsets from UTC."""
     local = times + offsets
+    fixed = _of_fixed_width(local, offsets, pattern)
+    if fixed is not None:
+        return fixed
     parts = [
         pa.scalar(value) if sort == "text" else _shown_field(value, local, offsets)
         for sort, value in format_parts(pattern)
     ]
     joined = pc.binary_join_element_wise(*parts, "")
     return joined if isinstance(joined, pa.Array) else pa.repeat(joined, len(times))
+
+
+_PLACES = {
+    "yyyy": (0, 4),
+    "MM": (5, 7),
+    "dd": (8, 10),
+    "HH": (11, 13),
+    "mm": (14, 16),
+    "ss": (17, 19),
+    **{"S" * width: (20, 20 + width) for width in range(1, 7)},
+}
+"""Where the letters of a pattern stand in `2026-01-01 10:11:12.123456`."""
+_FIRST, _LAST = -62_167_219_200 * MICROS, 253_402_300_800 * MICROS
+"""The times with years of four digits."""
+
+
+def _of_fixed_width(local: Any, offsets: Any, pattern: str) -> Any | None:
+    """Times of which all are equally long: their letters picked from Arrow's own; None: others."""
+    if not len(local) or local.min() < _FIRST or local.max() >= _LAST:
+        return None
+    own = np.unique(offsets)
+    parts: list[Any] = []
+    for sort, value in format_parts(pattern):
+        if sort == "text":
+            parts.append(value.encode())
+        elif value in _PLACES:
+            parts.append(slice(*_PLACES[value]))
+        elif value[0] == "X" and len(own) == 1:
+            parts.append(_shown_offsets(own, seconds=len(value) == 5)[0].as_py().encode())
+        else:
+            return None
+    plain = bytes_of(pa.array(local).view(pa.timestamp("us")).cast(pa.string()))[0]
+    letters = plain.reshape(len(local), -1)
+    columns = [
+        letters[:, part]
+        if isinstance(part, slice)
+        else np.broadcast_to(np.frombuffer(part, np.uint8), (len(local), len(part)))
+        for part in parts
+    ]
+    shown = np.concatenate(columns, axis=1)
+    return of_bytes(shown.ravel(), np.arange(len(local) + 1) * shown.shape[1])
 
 
 def _shown_field(letters: str, local: Any, offsets: Any) -> Any:
