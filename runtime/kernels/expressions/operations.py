@@ -13,7 +13,7 @@ from .conversions.casts import cast
 from .nested import arrays, collections, map_parts, sorting, structs
 from .numbers import arithmetic, bits, logarithms, rounding
 from .texts import encodings, matching, printing, texts
-from .times import composing, formats, time_differences, times
+from .times import composing, formats, reading, time_differences, times
 
 
 def _by_arrow(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -142,7 +142,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         composing.time_of,
     ),
     **dict.fromkeys(("date_format", "from_unixtime"), formats.shown_times),
-    **dict.fromkeys(("gettimestamp", "unix_timestamp", "to_unix_timestamp"), formats.read_times),
+    **dict.fromkeys(("gettimestamp", "unix_timestamp", "to_unix_timestamp"), reading.read_times),
     **dict.fromkeys(("from_utc_timestamp", "to_utc_timestamp"), times.in_zone),
     "convert_timezone": times.in_zone,
     "months_between": time_differences.months_between,

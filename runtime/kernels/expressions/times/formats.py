@@ -1,8 +1,7 @@
-"""Times as strings in a pattern, and strings as times: java.time's rules over whole columns."""
+"""Times as strings in a pattern: java.time's rules over whole columns."""
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Any
 
@@ -13,22 +12,19 @@ import pyarrow.compute as pc
 from ...columns.distinct import each
 from ...columns.ordering import valid
 from ...columns.texts import bytes_of, of_bytes
-from ...errors import not_exact
 from ..programs.program import Step
 from ..programs.time_formats import format_parts
-from ..values import messages
-from ..values.dates import MONTHS, days_of, first_days
+from ..values.dates import MONTHS, first_days
 from ..values.vectors import Value, made, nulled, numbers
-from ..values.zones import DAY, MICROS, MOST_DAYS, towards_zero, zone_of
+from ..values.zones import DAY, MICROS, zone_of
 from .times import months_and_days
 
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_HOUR, _MINUTE = 3600 * MICROS, 60 * MICROS
-_UNITS = dict.fromkeys("yMdDE", DAY) | dict.fromkeys("aHh", _HOUR) | {"m": _MINUTE, "s": MICROS}
+HOUR, MINUTE = 3600 * MICROS, 60 * MICROS
+_UNITS = dict.fromkeys("yMdDE", DAY) | dict.fromkeys("aHh", HOUR) | {"m": MINUTE, "s": MICROS}
 """The letters of patterns by what they depend on, those that concern offsets left out."""
 _REPEATED = 4
 """From how many times to a unit it pays to show each unit once."""
-_MOST_OFFSET = 18 * 3600
 
 
 def shown_times(step: Step, value: Any, pattern: Value) -> Any:
@@ -136,11 +132,11 @@ def _shown_field(letters: str, local: Any, offsets: Any) -> Any:
         case "a":
             return pc.if_else(pa.array(clock < DAY // 2), "AM", "PM")
         case "H":
-            return _padded(clock // _HOUR, width, 24)
+            return _padded(clock // HOUR, width, 24)
         case "h":
-            return _padded((clock // _HOUR + 11) % 12 + 1, width, 13)
+            return _padded((clock // HOUR + 11) % 12 + 1, width, 13)
         case "m":
-            return _padded(clock // _MINUTE % 60, width, 60)
+            return _padded(clock // MINUTE % 60, width, 60)
         case "s":
             return _padded(clock // MICROS % 60, width, 60)
         case "S":
@@ -190,140 +186,3 @@ def _shown_offsets(offsets: Any, *, seconds: bool) -> Any:
         return f"{sign}{minutes // 60:02d}:{minutes % 60:02d}{end}"
 
     return each(pa.array(offsets // MICROS), shown, pa.string())
-
-
-# -------------------------------------------------------------------------------------- reading
-
-
-def read_times(step: Step, text: Any, pattern: Value) -> Any:
-    """Strings as times by a pattern: `gettimestamp`, and the seconds of `unix_timestamp`.
-
-    Dates and timestamps stay what they are, whatever the pattern.
-
-    Raises:
-        KernelError: a string is no such time; a date has no microseconds in 64 bits.
-    """
-    if step.kinds[0] != "string":
-        times = numbers(text)
-        if step.kinds[0] == "date":
-            if np.any(np.abs(times.astype(np.int64)) > MOST_DAYS):
-                raise messages.overflow(step, "long overflow")
-            times = zone_of(step.zone).starts(times)
-        known = nulled(made(times if step.kind != "bigint" else towards_zero(times, MICROS)), text)
-        return known if pattern.is_valid else pa.nulls(len(text), known.type)
-    times, fits = _read(text, pattern.as_py(), step.zone if "ntz" not in str(step.kind) else "UTC")
-    bad = ~fits & text.is_valid().to_numpy(zero_copy_only=False)
-    if bad.any():
-        odd = text.filter(pa.array(bad))
-        if step.mode == "ANSI":
-            raise messages.cannot_parse(step, *_unread(odd[0].as_py(), pattern.as_py()))
-        times = np.where(bad, 0, times)
-    if step.kind == "bigint":
-        times = towards_zero(times, MICROS)
-    return pc.if_else(pa.array(fits), made(times), pa.scalar(None, pa.int64()))
-
-
-def _unread(text: str, pattern: str) -> tuple[str, str]:
-    """A text, and where reading it ends, as Java says it; nothing of a time that there is not."""
-    at, parts = 0, _part_expressions(pattern)
-    for part, following in zip(parts, (*parts[1:], ""), strict=True):
-        if part == _FIELDS["yyyy"] and not following.startswith("(?P<"):
-            part += "(?![0-9])"  # Java takes further digits, too, and misses a sign then
-        found = re.compile(part, re.IGNORECASE).match(text, at)
-        if found is None:
-            return text, f" at index {at}"
-        at = found.end()
-    return text, f", unparsed text found at index {at}" if at < len(text) else ""
-
-
-_SHORT_MONTHS = tuple(name[:3] for name in MONTHS)
-_FIELDS = {
-    "yyyy": r"(?P<y>[0-9]{4})",
-    "yy": r"(?P<y>[0-9]{2})",
-    "MMM": rf"(?P<M>{'|'.join(_SHORT_MONTHS)})",
-    "XXX": r"(?P<X>Z|[+-][0-9]{2}:[0-9]{2})",
-    "Z": r"(?P<X>[+-][0-9]{4})",
-}
-
-
-@cache
-def _part_expressions(pattern: str) -> tuple[str, ...]:
-    """What the parts of a text in the pattern look like."""
-    parts = []
-    for sort, value in format_parts(pattern):
-        if sort == "text":
-            parts.append(re.escape(value) if value.isascii() else value)
-        elif value in _FIELDS:
-            parts.append(_FIELDS[value])
-        elif value[0] == "S":
-            parts.append(f"(?P<S>[0-9]{{1,{len(value)}}})")
-        else:
-            parts.append(f"(?P<{value[0]}>[0-9]{'{2}' if len(value) == 2 else '{1,18}'})")
-    return tuple(parts)
-
-
-@cache
-def _expressions(pattern: str) -> tuple[str, str]:
-    """What a text in the pattern looks like, and one with a year that has a sign."""
-    whole = "".join(_part_expressions(pattern))
-    signed = whole.replace(_FIELDS["yyyy"], r"(?:\+[0-9]{5,19}|-[0-9]{4,19})")
-    return rf"(?i)\A{whole}\z", rf"(?i)\A{signed}\z" if signed != whole else ""
-
-
-def _read(text: Any, pattern: str, zone: str) -> tuple[Any, Any]:
-    """Microseconds, and where the text is in the pattern and there is such a time."""
-    expression, signed = _expressions(pattern)
-    if signed and pc.any(pc.match_substring_regex(text, signed)).as_py():
-        raise not_exact(
-            "A time has a year with a sign, which the embedded engine does not read by a pattern.",
-            of_rows=True,
-        )
-    found = pc.extract_regex(text, expression)
-    fits = found.is_valid().to_numpy(zero_copy_only=False)
-    fields = {field.name: pc.struct_field(found, field.name) for field in found.type}
-
-    def number(name: str, default: int) -> Any:
-        if name not in fields:
-            return np.full(len(text), default, np.int64)
-        return numbers(fields[name].fill_null("0").cast(pa.int64()))
-
-    years, months, hours = number("y", 1970), _month(fields, number), number("H", 0)
-    if "yy" in pattern and "yyyy" not in pattern:
-        years = years + 2000
-    days, are_days = days_of(years, months, number("d", 1))
-    minutes, seconds = number("m", 0), number("s", 0)
-    fits &= are_days & (hours < 24) & (minutes < 60) & (seconds < 60)
-    micros = hours * _HOUR + minutes * _MINUTE + seconds * MICROS + _fraction(fields, len(text))
-    local = np.where(fits, days.astype(np.int64) * DAY + micros, 0)
-    if "X" not in fields:
-        return zone_of(zone).utc(local), fits
-    offsets = _offsets(fields["X"])
-    return local - offsets * MICROS, fits & (np.abs(offsets) <= _MOST_OFFSET)
-
-
-def _month(fields: dict[str, Any], number: Any) -> Any:
-    named = fields.get("M")
-    if named is None or not pc.any(pc.utf8_is_alpha(named)).as_py():
-        return number("M", 1)
-    names = pa.array([name.lower() for name in _SHORT_MONTHS])
-    return numbers(pc.index_in(pc.utf8_lower(named), names)).astype(np.int64) + 1
-
-
-def _fraction(fields: dict[str, Any], count: int) -> Any:
-    if "S" not in fields:
-        return np.zeros(count, np.int64)
-    digits = pc.utf8_rpad(fields["S"].fill_null("0"), 6, padding="0")
-    return numbers(digits.cast(pa.int64()))
-
-
-def _offsets(text: Any) -> Any:
-    """`+05:30` or `+0530` as seconds; minutes beyond 59 as none that there is."""
-    text = pc.replace_substring(text, ":", "")
-    text = pc.if_else(pc.match_substring_regex(text, "^[+-]").fill_null(False), text, "+0000")
-    hours, minutes = (
-        numbers(pc.utf8_slice_codeunits(text, start, start + 2).cast(pa.int64()))
-        for start in (1, 3)
-    )
-    size = np.where((hours > 59) | (minutes > 59), 2 * _MOST_OFFSET, hours * 3600 + minutes * 60)
-    negative = pc.starts_with(text, "-").to_numpy(zero_copy_only=False)
-    return np.where(negative, -size, size)
