@@ -239,7 +239,7 @@ def test_values_that_are_no_strings_are_written_anew(session: SparkSession, tame
 
 
 MAPS = {
-    "MAP<STRING, STRING>": ("whole", "plain", "double", "mixed", "flag", "text", "any"),
+    "MAP<STRING, STRING>": ("whole", "plain", "double", "mixed", "flag", "text", "any", "parts"),
     "MAP<STRING, INT>": ("whole",),
     "MAP<STRING, DOUBLE>": ("whole", "plain", "double"),
     "MAP<STRING, ARRAY<STRING>>": ("list",),
@@ -249,6 +249,10 @@ MAPS = {
 
 def _value(chance: random.Random, kind: str) -> str:
     match kind:
+        case "parts":
+            letters = chance.choice(("a b", "ü", "🙂"))
+            number = _scalar(chance, chance.choice(("whole", "mixed")))
+            return f'{{"k" : ["{letters}",  {number} , null], "l": {{ }}}}'
         case "list":
             return f"[{_scalar(chance, 'whole')},  {_scalar(chance, 'text')}]"
         case "struct":

@@ -8,7 +8,7 @@ of which only some values are odd those lines are read again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,19 @@ import pyarrow.json
 
 from ..columns.texts import bytes_of
 from ..readers.line_files import BATCH
-from .conversion import Conversion, Positions, Unlike, has_strings, is_map, read_as
+from .conversion import (
+    Conversion,
+    Positions,
+    Unlike,
+    has_strings,
+    is_exact,
+    is_map,
+    may_be_strings,
+    read_as,
+)
 from .errors import BadValue, Uncertain
 from .lines import LineReader
-from .maps import MapColumns
+from .member_columns import MemberColumns
 
 _FEW = 512
 """So few lines are read one by one, not divided further."""
@@ -40,6 +49,10 @@ _ENDS = np.isin(np.arange(256), list(b",}]\n"))
 """Letters that stand behind an object, where no blanks do."""
 _HEAD = 64
 """By so many lines it is seen how what is read as strings is written."""
+_CHANGED = "changed from"
+"""Of Arrow's errors, the one of a field with values of several types."""
+_ODD = 4
+"""Of so many lines one may be odd."""
 _NO_FIELD = pa.field("\0", pa.null())
 """Where no column is read Arrow looks for a field that no object has."""
 UNLIKE = (Unlike, BadValue, Uncertain, pa.ArrowException, OverflowError)
@@ -77,16 +90,16 @@ class BlockReader:
         self._schema = schema
         self._lines = lines
         self._zone = zone
-        self._read = [field for place, field in enumerate(schema) if place != lines.corrupt]
+        self._copied = copied
         self._failures = 0
         self._line = 1
-        self._maps = frozenset(field.name for field in self._read if is_map(field.type))
-        self._read = [field for field in self._read if field.name not in self._maps]
-        kinds = [read_as(field.type) for field in self._read]
+        fields = [field for place, field in enumerate(schema) if place != lines.corrupt]
+        self._maps = frozenset(field.name for field in fields if is_map(field.type))
+        self._fields = [field for field in fields if field.name not in self._maps]
+        kinds = [read_as(field.type) for field in self._fields]
         self.whole = None not in kinds
-        self._copied = copied
-        self._guesses = copied and any(map(has_strings, kinds))
-        self._options = self._parse_options(kinds) if self.whole else None
+        self._texts = frozenset(f.name for f in self._fields if pa.types.is_string(f.type))
+        self._guesses = any(map(has_strings, kinds)) if copied else bool(self._texts)
 
     def batches(self, block: bytes) -> Iterator[Any]:
         """The batches of a block: the lines that follow those of the blocks before."""
@@ -103,7 +116,10 @@ class BlockReader:
             self._failures += 1
         else:
             self._failures = 0
-            yield self._of_block(block, found)
+            if len(found.odd) * _ODD <= len(found.lines):
+                yield self._of_block(block, found)
+            else:
+                yield from self._one_by_one(block)
             return
         if _line_count(block) <= _FEW:
             yield from self._one_by_one(block)
@@ -131,31 +147,85 @@ class BlockReader:
             one of UNLIKE: Arrow does not read it, or something in it otherwise than Spark.
         """
         lines = _check(block)
+        types, apart = self._types(block, lines)
+        try:
+            return self._read(block, lines, types, apart)
+        except pa.ArrowInvalid as error:
+            if _CHANGED not in str(error) or self._texts <= apart:
+                raise
+        rest = {name: kind for name, kind in types.items() if name not in self._texts}
+        return self._read(block, lines, rest, apart | self._texts)
+
+    def _read(
+        self, block: Any, lines: Positions, types: dict[str, Any], apart: frozenset[str]
+    ) -> Block:
+        """What a block holds.
+
+        Args:
+            block: its bytes.
+            lines: where lines begin.
+            types: as what Arrow reads fields.
+            apart: the other fields, which are made of the texts of members.
+        """
         count = len(lines) - 1
         table = pyarrow.json.read_json(
             pa.BufferReader(pa.py_buffer(block)),
-            parse_options=self._guessed(block, lines) if self._guesses else self._options,
+            parse_options=pyarrow.json.ParseOptions(
+                explicit_schema=pa.schema(list(types.items()) or [_NO_FIELD]),
+                unexpected_field_behavior="ignore",
+            ),
             read_options=pyarrow.json.ReadOptions(use_threads=False, block_size=len(block) + 1),
         )
         if table.num_rows != count:
             raise Unlike
-        conversion = Conversion(self._zone)
-        maps = None
-        if self._maps:
+        conversion, members = Conversion(self._zone), None
+        if apart:
             letters = np.frombuffer(block, np.uint8)
-            maps = MapColumns(letters, lines, copied=self._copied, read=self._values)
+            members = MemberColumns(letters, lines, copied=self._copied, read=self._values)
         columns = []
         for place, field in enumerate(self._schema):
             if place == self._lines.corrupt:
                 column = pa.nulls(count, field.type)  # no line of a block is malformed
-            elif maps is not None and field.name in self._maps:
-                column = maps.column(field.name, field.type)
+            elif members is not None and field.name in apart:
+                column = members.column(field.name, field.type)
             else:
                 column = table.column(field.name)
                 column = conversion.converted(column, field.type, lambda at: at)
             columns.append(column)
-        odd = [np.zeros(0, np.int64), *conversion.odd, *([] if maps is None else maps.odd)]
+        odd = [np.zeros(0, np.int64), *conversion.odd, *([] if members is None else members.odd)]
         return Block(columns, lines, np.unique(np.concatenate(odd)))
+
+    def _types(self, block: Any, lines: Positions) -> tuple[dict[str, Any], frozenset[str]]:
+        """As what Arrow reads fields, and which ones it does not read.
+
+        The first lines say whether what is to be strings is written as strings.
+        """
+        known = self._seen(block, lines) if self._guesses else {}
+        if known is None:
+            return self._kinds({}, self._maps | self._texts)
+        others = (
+            name
+            for name in self._texts & known.keys()
+            if not may_be_strings(known[name]) and not (self._copied and is_exact(known[name]))
+        )
+        return self._kinds(known, self._maps.union(others))
+
+    def _kinds(
+        self, known: Mapping[str, Any], apart: frozenset[str]
+    ) -> tuple[dict[str, Any], frozenset[str]]:
+        read = (field for field in self._fields if field.name not in apart)
+        seen = known if self._copied else {}
+        return {field.name: read_as(field.type, seen.get(field.name)) for field in read}, apart
+
+    def _seen(self, block: Any, lines: Positions) -> Mapping[str, Any] | None:
+        """The types that the first lines have; None: some of their fields have several."""
+        head = block[: lines[min(_HEAD, len(lines) - 1)]]
+        options = pyarrow.json.ReadOptions(use_threads=False)
+        try:
+            first = pyarrow.json.read_json(pa.BufferReader(pa.py_buffer(head)), options).schema
+        except pa.ArrowInvalid:
+            return None
+        return {field.name: field.type for field in first}
 
     def _values(self, texts: Any, kind: Any) -> tuple[Any, Positions]:
         """The values of lines `{"value": ...}`, and the odd ones among them."""
@@ -168,22 +238,6 @@ class BlockReader:
         )
         found = reader.as_block(bytes_of(texts)[0])
         return found.columns[0], found.odd
-
-    def _guessed(self, block: Any, lines: Positions) -> Any:
-        """How to read a block in which strings may be written as numbers: as its first lines do."""
-        head = block[: lines[min(_HEAD, len(lines) - 1)]]
-        options = pyarrow.json.ReadOptions(use_threads=False)
-        first = pyarrow.json.read_json(pa.BufferReader(pa.py_buffer(head)), options).schema
-        known = {field.name: field.type for field in first}
-        kinds = [read_as(field.type, known.get(field.name)) for field in self._read]
-        return self._parse_options(kinds)
-
-    def _parse_options(self, kinds: Sequence[Any]) -> Any:
-        names = [field.name for field in self._read]
-        fields = list(zip(names, kinds, strict=True)) or [_NO_FIELD]
-        return pyarrow.json.ParseOptions(
-            explicit_schema=pa.schema(fields), unexpected_field_behavior="ignore"
-        )
 
     def _of(self, columns: Sequence[Any], count: int) -> Any:
         if not columns:

@@ -131,6 +131,16 @@ def is_map(kind: Any) -> bool:
     return pa.types.is_map(kind) and read_as(kind.item_type) is not None
 
 
+def may_be_strings(found: Any) -> bool:
+    """Whether values of a type that Arrow has found are strings, as far as it is known."""
+    return bool(pa.types.is_null(found) or pa.types.is_string(found) or pa.types.is_temporal(found))
+
+
+def is_exact(found: Any) -> bool:
+    """Whether the text of a value, written anew, can be told from its type and value."""
+    return found in (pa.int64(), pa.bool_())
+
+
 def has_strings(kind: Any) -> bool:
     if kind is None or pa.types.is_string(kind):
         return kind is not None

@@ -10,7 +10,7 @@ from typing import Any
 from ..expressions.values.java_numbers import java_double
 from .errors import Uncertain
 
-_CONTROL = re.compile(r"\\u|\\[bfnrt/]|\x7f|NaN|Infinity")
+_CONTROL = re.compile(r"\\u|\\[bfnrt/]|\x7f")
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -22,7 +22,7 @@ def written_anew(value: str) -> str:
     """
     if _CONTROL.search(value):
         raise Uncertain("an escaped letter in a value that is read as a string")
-    numbers: Any = {"parse_float": _copied_float}
+    numbers: Any = {"parse_constant": _no_number, "parse_float": _copied_float}
     copied = _written(json.loads(value, object_pairs_hook=_Pairs, **numbers))
     return copied if copied.isascii() else _BEYOND.sub(_as_pair, copied)
 
@@ -35,6 +35,10 @@ def _as_pair(letter: re.Match[str]) -> str:
 
 class _Pairs(list[tuple[str, Any]]):
     """The fields of an object, also those that stand twice."""
+
+
+def _no_number(token: str) -> Any:
+    raise Uncertain(f"'{token}' in a value that is read as a string")
 
 
 class _Number(str):

@@ -45,6 +45,14 @@ class Texts:
         content = self.letters[spread(self.starts, lengths)]
         return of_bytes(content, ends_of(lengths), validity=validity)
 
+    def equal_to(self, text: str) -> Positions:
+        """Which of them are a text."""
+        wanted = np.frombuffer(text.encode(), np.uint8)
+        at = np.flatnonzero(self.ends - self.starts == len(wanted))
+        for place, letter in enumerate(wanted):
+            at = at[self.letters[self.starts[at] + place] == letter]
+        return at
+
     def where(self, mask: Any) -> Texts:
         """Some of them."""
         return Texts(self.letters, self.starts[mask], self.ends[mask])

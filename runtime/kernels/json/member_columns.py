@@ -1,4 +1,8 @@
-"""Objects in JSON lines as maps: Arrow's reader knows no names that are not in a schema."""
+"""Columns that are made of the texts of members of JSON lines.
+
+Maps, as Arrow's reader knows no names that are not in a schema; and strings where values are none:
+numbers, which are taken as they stand or written anew.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +22,8 @@ ReadValues = Callable[[Any, Any], tuple[Any, Positions]]
 """Reads a block of objects with a member `value` of a type: these values, and the odd lines."""
 
 
-class MapColumns:
-    """The maps of a block.
+class MemberColumns:
+    """Columns of a block.
 
     Args:
         letters: its bytes; Arrow has read it.
@@ -41,31 +45,43 @@ class MapColumns:
             left_out = np.zeros(len(lines) - 1, np.bool_)
             left_out[escaped] = True
             letters = np.where(np.repeat(left_out, np.diff(lines)), np.uint8(ord(" ")), letters)
-        marks = Marks(letters, lines)
+        self._marks = Marks(letters, lines)
         self._count = len(lines) - 1
-        self._members, self._entries = marks.members(1), marks.members(2)
-        self._names = self._members.names.array()
+        self._members = self._marks.members(1)
         self._copied, self._read = copied, read
 
     def column(self, name: str, kind: Any) -> Any:
-        """The maps of a field.
+        """The values of a field.
 
         Args:
             name: the field's.
-            kind: its type, with strings as keys.
+            kind: its type, strings or a map of strings.
 
         Raises:
             one of UNLIKE: nothing is known of its values.
         """
-        own = np.flatnonzero(pc.equal(self._names, name).to_numpy(zero_copy_only=False))
+        own = self._members.names.equal_to(name)
+        times = np.bincount(self._members.lines[own], minlength=self._count)
+        self.odd.append(np.flatnonzero(times > 1))
+        return self._maps(own, kind) if pa.types.is_map(kind) else self._texts(own)
+
+    def _texts(self, own: Positions) -> Any:
+        """The values of some members as strings, of lines without one null."""
+        entries = _some(self._members, own)
+        places = np.full(self._count, -1)
+        places[entries.lines] = np.arange(len(own))
+        return self._strings(entries).take(pa.array(places, mask=places < 0))
+
+    def _maps(self, own: Positions, kind: Any) -> Any:
+        """The values of some members as maps."""
         lines, first = self._members.lines[own], self._members.values.first()[own]
         is_map = first == ord("{")
-        self.odd.append(np.flatnonzero(np.bincount(lines, minlength=self._count) > 1))
         self.odd.append(lines[~is_map & (first != ord("n"))])
-        parents = np.searchsorted(self._members.at, self._entries.at, side="right") - 1
+        deeper = self._marks.members(2)
+        parents = np.searchsorted(self._members.at, deeper.at, side="right") - 1
         chosen = np.zeros(len(self._members.at), np.bool_)
         chosen[own[is_map]] = True
-        entries = _some(self._entries, chosen[parents])
+        entries = _some(deeper, chosen[parents])
         keys = entries.names.array()
         self.odd.append(_with_repeats(entries.lines, keys))
         items = self._items(entries, kind.item_type)
@@ -122,7 +138,10 @@ def _numbers_anew(texts: Any) -> tuple[Any, Any]:
 
 
 def _parts_anew(texts: Any) -> tuple[Any, Any]:
-    """Objects and arrays without blanks, and which have numbers that Jackson writes otherwise."""
+    """Objects and arrays without blanks, and which Jackson writes otherwise.
+
+    Those are such with other numbers than it writes, and with letters that it escapes.
+    """
     block, ends = bytes_of(pc.binary_join_element_wise(texts, "", "\n"))
     letters, lines = Marks(block, ends.astype(np.int64)).without_blanks()
     odd = np.zeros(len(texts), np.bool_)
@@ -130,6 +149,8 @@ def _parts_anew(texts: Any) -> tuple[Any, Any]:
     numbers = marks.numbers()
     shown = numbers.array()
     anew, unsure = _numbers_anew(shown)
+    escaped = np.flatnonzero((letters >= 0xF0) | (letters == 0x7F))
+    odd[marks.lines_of(escaped)] = True
     other = unsure | pc.not_equal(anew, shown).to_numpy(zero_copy_only=False)
     odd[marks.lines_of(numbers.starts[other])] = True
     return Texts(letters, lines[:-1], lines[1:] - 1).array(), odd
