@@ -51,6 +51,8 @@ QUERIES = {
     "all rows": f"SELECT count(*) AS c, sum(n) AS s, max(shop) AS m {LATE} WHERE x < 6",
     "words": "SELECT word, p, count(*) AS c FROM STREAM events LATERAL VIEW OUTER posexplode("
     "split(concat(shop, ' in ', n), ' ')) AS p, word GROUP BY 1, 2",
+    "pairs": "SELECT k, v, p, max(n) AS m FROM STREAM events LATERAL VIEW OUTER posexplode("
+    "str_to_map(concat(shop, ':', n, ',x:', x), ',', ':')) AS p, k, v GROUP BY 1, 2, 3",
     "distinct": f"SELECT DISTINCT ON (shop, ts) shop, ts {LATE} WHERE x < 6",
 }
 

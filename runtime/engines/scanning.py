@@ -128,7 +128,7 @@ def _step(
     conditions = (*conditions, *step.conditions)
     if isinstance(step, Explode):
         rows = evaluator(step.computed, below, conditions, observed)
-        return RowLists(rows, numbered=len(step.generated) > 1, outer=step.outer)
+        return RowLists(rows, numbered=step.numbered, outer=step.outer)
     if isinstance(step, Copies):
         # What copies share is computed once, and is one column.
         values = list(dict.fromkeys(map(without_alias, step.computed)))

@@ -14,6 +14,7 @@ from ...planner.model.expressions.core import (
 from ...planner.model.expressions.core import Literal as Constant
 from ...planner.model.frozen import dataclass
 from ...planner.model.lazy import cached_property
+from ...planner.model.schemas.types import MapType
 from ...planner.model.tree import replace
 from .nodes import Columns, Kernel, RuntimeNode, used_by
 
@@ -112,13 +113,13 @@ class Copies:
 
 @dataclass(frozen=True, kw_only=True)
 class Explode:
-    """A row for each element of a row's list, in their order.
+    """A row for each element of a row's list, or of its map, in their order.
 
     Attributes:
         conditions: what rows must fulfil.
         columns: what is kept of rows.
-        elements: the list.
-        generated: the element, or its position before it.
+        elements: the list or map.
+        generated: the element, or key and value; perhaps the position before it.
         outer: whether a row without elements stays, with nulls.
     """
 
@@ -132,6 +133,11 @@ class Explode:
     def output(self) -> Columns:
         """What is kept of rows, and what they have each of."""
         return *map(to_attribute, self.columns), *self.generated
+
+    @property
+    def numbered(self) -> bool:
+        """Whether the position of an element comes before it."""
+        return len(self.generated) > (2 if isinstance(self.elements.data_type, MapType) else 1)
 
     @property
     def computed(self) -> tuple[Expression, ...]:

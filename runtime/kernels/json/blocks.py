@@ -98,6 +98,7 @@ class BlockReader:
         self._fields = [field for field in fields if field.name not in self._maps]
         kinds = [read_as(field.type) for field in self._fields]
         self.whole = None not in kinds
+        self._known: Mapping[str, Any] | None = {}
         self._texts = frozenset(f.name for f in self._fields if pa.types.is_string(f.type))
         self._guesses = any(map(has_strings, kinds)) if copied else bool(self._texts)
 
@@ -198,15 +199,17 @@ class BlockReader:
     def _types(self, block: Any, lines: Positions) -> tuple[dict[str, Any], frozenset[str]]:
         """As what Arrow reads fields, and which ones it does not read.
 
-        The first lines say whether what is to be strings is written as strings.
+        The first lines of all say whether what is to be strings is written as strings.
         """
-        known = self._seen(block, lines) if self._guesses else {}
+        if self._guesses and not self._known:
+            self._known = self._seen(block, lines)
+        known = self._known
         if known is None:
             return self._kinds({}, self._maps | self._texts)
         others = (
             name
             for name in self._texts & known.keys()
-            if not may_be_strings(known[name]) and not (self._copied and is_exact(known[name]))
+            if not may_be_strings(known[name].type) and not (self._copied and is_exact(known[name]))
         )
         return self._kinds(known, self._maps.union(others))
 
@@ -214,18 +217,18 @@ class BlockReader:
         self, known: Mapping[str, Any], apart: frozenset[str]
     ) -> tuple[dict[str, Any], frozenset[str]]:
         read = (field for field in self._fields if field.name not in apart)
-        seen = known if self._copied else {}
+        seen = {name: column.type for name, column in known.items()} if self._copied else {}
         return {field.name: read_as(field.type, seen.get(field.name)) for field in read}, apart
 
     def _seen(self, block: Any, lines: Positions) -> Mapping[str, Any] | None:
-        """The types that the first lines have; None: some of their fields have several."""
+        """What is in the fields of the first lines; None: values of several types in one."""
         head = block[: lines[min(_HEAD, len(lines) - 1)]]
         options = pyarrow.json.ReadOptions(use_threads=False)
         try:
-            first = pyarrow.json.read_json(pa.BufferReader(pa.py_buffer(head)), options).schema
+            first = pyarrow.json.read_json(pa.BufferReader(pa.py_buffer(head)), options)
         except pa.ArrowInvalid:
             return None
-        return {field.name: field.type for field in first}
+        return dict(zip(first.column_names, first.columns, strict=True))
 
     def _values(self, texts: Any, kind: Any) -> tuple[Any, Positions]:
         """The values of lines `{"value": ...}`, and the odd ones among them."""
@@ -287,10 +290,12 @@ def _check(block: Any) -> Positions:
         _check_utf8(block)
     if (_has(letters, b"NaN") or _has(letters, b"Inf")) and _NOT_A_NUMBER.search(block):
         raise Unlike  # Arrow reads other names of infinities
-    # A null behind an object on its line crashes Arrow.
-    behind = letters[np.flatnonzero(letters == ord("}")) + 1]
-    if not _ENDS[behind].all() and _SECOND_VALUE.search(block):
-        raise Unlike
+    # A null behind an object on its line crashes Arrow; most lines have one closing brace.
+    closing = letters == ord("}")
+    if np.count_nonzero(closing) > len(ends):
+        behind = letters[np.flatnonzero(closing) + 1]
+        if not _ENDS[behind].all() and _SECOND_VALUE.search(block):
+            raise Unlike
     longest = (ends - starts).max()
     if longest > _LONGEST:
         opening = (letters == ord("{")) | (letters == ord("["))

@@ -17,6 +17,8 @@ from .times import timestamps
 Positions = npt.NDArray[np.int64]
 _WRITTEN_ANEW = (pa.int64(), pa.float64(), pa.bool_())
 """What Arrow reads of values that are no strings, from which their text can be told."""
+_WHOLE = 16
+"""Of so many doubles one may be without a fraction: such lines are read one by one."""
 LinesOf = Callable[[Positions], Positions]
 """The lines in which some values of a column stand."""
 
@@ -137,8 +139,14 @@ def may_be_strings(found: Any) -> bool:
 
 
 def is_exact(found: Any) -> bool:
-    """Whether the text of a value, written anew, can be told from its type and value."""
-    return found in (pa.int64(), pa.bool_())
+    """Whether the texts of values, written anew, can be told from types and values, but for few.
+
+    Of a double without a fraction it is not known whether it was written with one.
+    """
+    if found.type != pa.float64():
+        return found.type in (pa.int64(), pa.bool_())
+    data = found.drop_null().to_numpy()
+    return bool(np.count_nonzero(data == np.trunc(data)) * _WHOLE <= len(data))
 
 
 def has_strings(kind: Any) -> bool:

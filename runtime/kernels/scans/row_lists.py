@@ -1,4 +1,4 @@
-"""The elements of lists as rows, beside what is kept of the row that has them: `explode`."""
+"""The elements of lists, or of maps, as rows, beside what is kept of the row: `explode`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...state.rows import Int64
+from ..columns.lists import elements_of
 from ..columns.ordering import spread
 from ..expressions.evaluator import Evaluator
 from ..expressions.values.vectors import decoded, is_encoded
@@ -19,10 +20,10 @@ from .placed_rows import passing
 
 @dataclass(frozen=True)
 class RowLists:
-    """A row for each element of a row's list.
+    """A row for each element of a row's list, or for each key and value of its map.
 
     Attributes:
-        rows: what is kept of a row, then its list; of the rows that fulfil the conditions.
+        rows: what is kept of a row, then its list or map; of the rows that fulfil the conditions.
         numbered: whether the position of an element comes before it.
         outer: whether a row without elements stays, with nulls.
     """
@@ -53,22 +54,25 @@ class RowLists:
                 columns.append(pa.array(numbers.astype(np.int32), mask=missing))
             if missing.any():
                 places = pa.array(np.cumsum(~missing) - 1, mask=missing)
-                elements = decoded(elements).take(places)
-            yield passing([*columns, elements], total)
+                elements = [decoded(part).take(places) for part in elements]
+            yield passing([*columns, *elements], total)
 
 
-def _elements(lists: Any) -> tuple[Any, Int64]:
+def _elements(lists: Any) -> tuple[list[Any], Int64]:
     """The elements of all lists one behind the other, and how many each list has.
 
-    Those of encoded lists are encoded if they are strings.
+    Those of encoded lists are encoded if they are strings; of maps they are keys and values.
     """
+    if pa.types.is_map(lists.type):
+        entries, counts = elements_of(lists)
+        return entries.flatten(), counts
     own = lists.dictionary if is_encoded(lists) else lists
     lengths = pc.list_value_length(own).fill_null(0).to_numpy().astype(np.int64)
     elements = pc.list_flatten(own)
     if own is lists:
-        return elements, lengths
+        return [elements], lengths
     if pa.types.is_string(elements.type):
         elements = elements.dictionary_encode(null_encoding="encode")
     numbers, starts = lists.indices.to_numpy(), np.cumsum(lengths) - lengths
     own_lengths = lengths[numbers]
-    return elements.take(pa.array(spread(starts[numbers], own_lengths))), own_lengths
+    return [elements.take(pa.array(spread(starts[numbers], own_lengths)))], own_lengths

@@ -24,6 +24,7 @@ from ....planner.model.schemas.types import (
     DateType,
     DecimalType,
     IntegralType,
+    MapType,
     TimestampNTZType,
     TimestampType,
 )
@@ -99,7 +100,7 @@ def looked_up(rows: Select) -> tuple[LookUp, Select, Select] | None:
 
 
 def exploded(rows: Select) -> tuple[Explode, Select, Select] | None:
-    """A select over `explode` or `posexplode` of an array, in parts; None: it is none.
+    """A select over `explode` or `posexplode` of an array or map, in parts; None: it is none.
 
     Returns:
         The step; the select below it, which gives it its rows; what is selected of its output.
@@ -113,7 +114,7 @@ def exploded(rows: Select) -> tuple[Explode, Select, Select] | None:
             required=required,
             generated=generated,
             outer=outer,
-        ) if isinstance(elements.data_type, ArrayType):
+        ) if isinstance(elements.data_type, ArrayType | MapType):
             pass
         case _:
             return None
