@@ -144,3 +144,35 @@ def test_a_key_that_stands_twice_in_a_map_is_refused() -> None:
     program = json_once(Program((TEXT, read(kind), literal, value), (), (3,)))
     with pytest.raises(KernelError, match="stands twice"):
         Evaluator(program).evaluate(pa.record_batch({"v": ['{"a": 1, "a": 2}']}))
+
+
+ODD_TIMES = [
+    '{"type": "a", "at": "2026-01-01 10:00:00", "n": 1}',
+    '{"type": "b", "at": "at 10:15", "n": 2}',
+    '{"type": "a", "at": "2026-01-02", "n": 3}',
+]
+
+
+@pytest.mark.parametrize("kept", ["a", "b"])
+def test_a_text_is_refused_only_where_what_is_not_known_is_asked_for(kept: str) -> None:
+    kind = struct(("type", "string"), ("at", "timestamp"), ("n", "int"))
+    steps = (
+        TEXT,
+        read(kind),
+        field(1, kind, 0),
+        Step("literal", (), "string", options=(kept,)),
+        Step("=", (2, 3), "boolean", ("string", "string"), raises=True),
+        field(1, kind, 1),
+        field(1, kind, 2),
+    )
+    batch = pa.record_batch({"v": ODD_TIMES * 40})
+    whole = Evaluator(json_once(Program(steps, (4,), (5, 6))))
+    if kept == "b":
+        with pytest.raises(KernelError, match="the timestamp 'at 10:15'"):
+            whole.evaluate(batch)
+    else:
+        times, numbers = whole.evaluate(batch)
+        assert times.null_count == 0
+        assert numbers.to_pylist() == [1, 3] * 40
+    (numbers,) = Evaluator(json_once(Program(steps, (4,), (6,)))).evaluate(batch)
+    assert set(numbers.to_pylist()) == ({1, 3} if kept == "a" else {2})

@@ -250,7 +250,7 @@ MAPS = {
 def _value(chance: random.Random, kind: str) -> str:
     match kind:
         case "parts":
-            letters = chance.choice(("a b", "ü", "🙂"))
+            letters = chance.choice(("a b", "ü", "🙂", r"\n\u001f\/\"\u00e9", r"\ud83d", "\x7f"))
             number = _scalar(chance, chance.choice(("whole", "mixed")))
             return f'{{"k" : ["{letters}",  {number} , null], "l": {{ }}}}'
         case "list":

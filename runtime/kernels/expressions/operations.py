@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from . import comparing
 from .conversions import json_writing
 from .conversions.casts import cast
-from .nested import arrays, collections, map_parts, sorting, structs
+from .nested import arrays, collections, json_calls, map_parts, sorting, structs
 from .numbers import arithmetic, bits, logarithms, rounding
 from .texts import encodings, matching, printing, texts
 from .times import composing, formats, reading, time_differences, times
@@ -186,7 +186,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "to_json": json_writing.to_json,
     "named_struct": structs.struct,
     "get_struct_field": structs.field,
-    "from_json": structs.from_json,
-    "get_json_object": structs.json_value,
+    "from_json": json_calls.from_json,
+    "get_json_object": json_calls.json_value,
     **dict.fromkeys(("hash", "xxhash64"), structs.hashed),
 }

@@ -10,8 +10,11 @@ from typing import Any
 from ..expressions.values.java_numbers import java_double
 from .errors import Uncertain
 
-_CONTROL = re.compile(r"\\u|\\[bfnrt/]|\x7f")
-_BEYOND = re.compile("[\U00010000-\U0010ffff]")
+_BEYOND = re.compile("[\U00010000-\U0010ffff\ud800-\udfff]")
+_ESCAPED = {
+    **{code: f"\\u{code:04X}" for code in range(32)},
+    **{ord(sign): f"\\{name}" for sign, name in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)},
+}
 
 
 def written_anew(value: str) -> str:
@@ -20,17 +23,19 @@ def written_anew(value: str) -> str:
     Raises:
         Uncertain: Jackson may write it otherwise.
     """
-    if _CONTROL.search(value):
-        raise Uncertain("an escaped letter in a value that is read as a string")
     numbers: Any = {"parse_constant": _no_number, "parse_float": _copied_float}
-    copied = _written(json.loads(value, object_pairs_hook=_Pairs, **numbers))
-    return copied if copied.isascii() else _BEYOND.sub(_as_pair, copied)
+    return _written(json.loads(value, object_pairs_hook=_Pairs, **numbers))
 
 
-def _as_pair(letter: re.Match[str]) -> str:
-    """A letter beyond 16 bits as Jackson writes it to bytes: two escapes."""
-    units = letter[0].encode("utf-16-be").hex().upper()
-    return f"\\u{units[:4]}\\u{units[4:]}"
+def _string(text: str) -> str:
+    """A string in quotes; letters beyond 16 bits, and halves of such, are escaped."""
+    escaped = text.translate(_ESCAPED)
+    return f'"{escaped if escaped.isascii() else _BEYOND.sub(_units, escaped)}"'
+
+
+def _units(letter: re.Match[str]) -> str:
+    units = letter[0].encode("utf-16-be", "surrogatepass").hex().upper()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
 
 
 class _Pairs(list[tuple[str, Any]]):
@@ -47,15 +52,15 @@ class _Number(str):
 
 def _copied_float(token: str) -> _Number:
     number = float(token)
-    if not math.isfinite(number):
-        raise Uncertain("such a number in a value that is read as a string")
-    return _Number(java_double(number))
+    text = java_double(number)
+    return _Number(text if math.isfinite(number) else f'"{text}"')
 
 
 def _written(value: Any) -> str:
     if isinstance(value, _Pairs):
-        fields = (f"{json.dumps(k, ensure_ascii=False)}:{_written(v)}" for k, v in value)
-        return "{" + ",".join(fields) + "}"
+        return "{" + ",".join(f"{_string(name)}:{_written(v)}" for name, v in value) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_written, value)) + "]"
-    return value if isinstance(value, _Number) else json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str) and not isinstance(value, _Number):
+        return _string(value)
+    return value if isinstance(value, _Number) else json.dumps(value)

@@ -149,8 +149,7 @@ def _parts_anew(texts: Any) -> tuple[Any, Any]:
     numbers = marks.numbers()
     shown = numbers.array()
     anew, unsure = _numbers_anew(shown)
-    escaped = np.flatnonzero((letters >= 0xF0) | (letters == 0x7F))
-    odd[marks.lines_of(escaped)] = True
+    odd[marks.lines_of(np.flatnonzero(letters >= 0xF0))] = True
     other = unsure | pc.not_equal(anew, shown).to_numpy(zero_copy_only=False)
     odd[marks.lines_of(numbers.starts[other])] = True
     return Texts(letters, lines[:-1], lines[1:] - 1).array(), odd

@@ -10,8 +10,6 @@ import pyarrow.compute as pc
 
 from ...columns.lists import elements_of
 from ...hashes.rows import hashes_of, places_of
-from ...json.support import path_steps
-from ..programs.json_once import UNIQUE
 from ..programs.program import Kind, Step, decimal_of
 from ..values.lists_and_maps import lists
 from ..values.vectors import (
@@ -19,13 +17,11 @@ from ..values.vectors import (
     made,
     numbers,
     of_one_length,
-    plain,
     plain_type,
     shown,
-    shown_type,
     unscaled_words,
 )
-from .json_reading import read_paths, read_texts
+from .json_calls import refuse_unknown
 
 
 def struct(step: Step, *values: Value) -> Any:
@@ -38,27 +34,10 @@ def field(step: Step, value: Any) -> Any:
     place = step.options[0]
     assert isinstance(place, int)
     if pa.types.is_struct(value.type):
+        refuse_unknown(step, value, place)
         return pc.struct_field(value, [place])
     items, lengths = elements_of(value)
     return lists(step.kind, pc.struct_field(items, [place]), lengths, value)
-
-
-def from_json(step: Step, text: Any) -> Any:
-    """`from_json` to a struct, an array or a map, in PERMISSIVE mode."""
-    unique = UNIQUE in step.options
-    return plain(read_texts(text, shown_type(step.kind), step.zone, unique=unique), step.kind)
-
-
-def json_value(step: Step, text: Any, path: Value | None = None) -> Any:
-    """`get_json_object` at a constant path of names and indexes; a struct of several (json_once).
-
-    Without a path they are the step's options.
-    """
-    paths = step.options if path is None else (path.as_py(),)
-    columns = read_paths(text, [path_steps(one) or () for one in paths])
-    if path is not None:
-        return columns[0]
-    return pa.StructArray.from_arrays(columns, fields=list(plain_type(step.kind)))
 
 
 def hashed(step: Step, *values: Value) -> Any:

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field, replace
 from .operation_facts import leaves
 from .program import Kind, Program, Step
 
+PARTS = "parts"
+"""The option of a from_json of which fields alone are taken, never the struct itself."""
 UNIQUE = "unique"
 """The option of a from_json by which a name that is read must not stand twice in a text."""
 
@@ -96,7 +98,7 @@ class _Reading:
         """The step that reads, in the place of one that reads some of it."""
         kind: Kind = ("struct", tuple(self.fields), tuple(self.fields.values()))
         if step.name == "from_json":
-            options = (UNIQUE,) if self.of_map else ()
+            options = () if self.whole else (PARTS, UNIQUE) if self.of_map else (PARTS,)
             return replace(step, kind=kind, zone=self.zone or "UTC", options=options)
         text = replace(step, inputs=step.inputs[:1], kinds=step.kinds[:1])
         return replace(text, kind=kind, options=tuple(self.fields))
