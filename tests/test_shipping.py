@@ -57,9 +57,9 @@ def run(where: str, *pythons: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
 
 
-def is_right(told: dict[str, Any]) -> bool:
-    assert "rows" in told, told
-    return told["rows"] == told["expected"] and len(told["rows"]) == told["keys"] == 3
+def is_right(answer: dict[str, Any]) -> bool:
+    assert "rows" in answer, answer
+    return answer["rows"] == answer["expected"] and len(answer["rows"]) == answer["keys"] == 3
 
 
 def test_workers_without_stateplan_get_it(tmp_path: Path) -> None:
@@ -74,16 +74,16 @@ def test_workers_without_stateplan_get_it(tmp_path: Path) -> None:
     assert "pip install 'pyarrow>=" in packages["hint"]
     assert nothing["condition"] == "STATEPLAN_NO_WORKERS"
     assert "PYSPARK_PYTHON" in nothing["hint"]
-    for told in mismatch:
-        assert told["condition"] == "PYTHON_VERSION_MISMATCH"
-        assert f"driver: 3.{sys.version_info.minor}" in told["message"]
-        assert "PYSPARK_PYTHON" in told["hint"]
+    for answer in mismatch:
+        assert answer["condition"] == "PYTHON_VERSION_MISMATCH"
+        assert f"driver: 3.{sys.version_info.minor}" in answer["message"]
+        assert "PYSPARK_PYTHON" in answer["hint"]
 
 
 def test_executors_without_stateplan_get_it(tmp_path: Path) -> None:
     one_executor = "local-cluster[1,2,1024]"
-    (told,) = run(one_executor, str(environment(tmp_path / "other")))
-    assert is_right(told)
+    (answer,) = run(one_executor, str(environment(tmp_path / "other")))
+    assert is_right(answer)
 
 
 def test_a_connect_servers_workers_without_stateplan_get_it(tmp_path: Path) -> None:
@@ -92,8 +92,8 @@ def test_a_connect_servers_workers_without_stateplan_get_it(tmp_path: Path) -> N
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
         try:
             assert server.stdout is not None
-            (told,) = run(server.stdout.readline().strip())
-            assert is_right(told)
+            (answer,) = run(server.stdout.readline().strip())
+            assert is_right(answer)
             server.communicate(timeout=60)  # its input ends: so does it
             assert server.returncode == 0
         finally:

@@ -174,7 +174,7 @@ def _bounds(condition: Symbol) -> _Bounds | None:
 
 
 _ORDERED = ("integer", "string", "date", "timestamp", "timestamp_ntz")
-"""Types whose constants Python orders as Spark does. A collated string has another type name."""
+"""Types whose constants Python puts in Spark's order. Strings with a collation are none of them."""
 
 
 def _compared(one: Hashable, two: Hashable) -> tuple[Hashable, object] | None:

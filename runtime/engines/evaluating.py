@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import AttributeReference, Expression
 from ..kernels.expressions.evaluator import Evaluator
-from ..kernels.expressions.programs.compile import compile_program
+from ..kernels.expressions.programs.compile import Seen, compile_program
 from ..kernels.json.filters import PushedFilter
 
 
@@ -15,7 +15,7 @@ def evaluator(
     expressions: Sequence[Expression],
     columns: Sequence[AttributeReference],
     conditions: Sequence[Expression] = (),
-    observed: tuple[Expression, Sequence[Expression]] | None = None,
+    observed: Seen | None = None,
 ) -> Evaluator:
     """What computes expressions over columns, of the rows that fulfil all conditions.
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ...planner.model.expressions.core import Expression, without_alias
 from ..arrow_types import arrow_type
-from ..kernels.expressions.programs.compile import compile_program
+from ..kernels.expressions.programs.compile import Seen, compile_program
 from ..kernels.readers.own_reader import OwnReader
 from ..kernels.scans.file_metadata import MetadataReader
 from ..kernels.scans.parquet_files import ParquetReader
@@ -23,9 +23,6 @@ from ..plan.reading_nodes import Copies, DealOut, Explode, ReadFiles, ReadStep, 
 from ..sources.file_partitions import in_partitions
 from .context import BatchContext
 from .evaluating import evaluator, pushed_filters
-
-Seen = tuple[Expression, Sequence[Expression]]
-"""What is observed, and which conditions rows have fulfilled by then."""
 
 
 def scan_of(files: ReadFiles, context: BatchContext) -> Scan:

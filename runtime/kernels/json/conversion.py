@@ -16,7 +16,7 @@ from .times import timestamps
 
 Positions = npt.NDArray[np.int64]
 _WRITTEN_ANEW = (pa.int64(), pa.float64(), pa.bool_())
-"""What Arrow reads of values that are no strings, from which their text can be told."""
+"""Types other than strings from whose values it follows how Jackson writes them."""
 _WHOLE = 16
 """Of so many doubles one may be without a fraction: such lines are read one by one."""
 LinesOf = Callable[[Positions], Positions]
@@ -24,7 +24,7 @@ LinesOf = Callable[[Positions], Positions]
 
 
 class Unlike(Exception):
-    """Arrow would not read a block, or perhaps not as Spark does."""
+    """Arrow cannot read a block, or might read it differently from Spark."""
 
 
 class Conversion:
@@ -139,7 +139,7 @@ def may_be_strings(found: Any) -> bool:
 
 
 def is_exact(found: Any) -> bool:
-    """Whether the texts of values, written anew, can be told from types and values, but for few.
+    """Whether it follows from values how Jackson writes them, but for a few.
 
     Of a double without a fraction it is not known whether it was written with one.
     """

@@ -11,10 +11,11 @@ from ..expressions.values.java_numbers import java_double
 from .errors import Uncertain
 
 _BEYOND = re.compile("[\U00010000-\U0010ffff\ud800-\udfff]")
-_ESCAPED = {
+ESCAPED = {
     **{code: f"\\u{code:04X}" for code in range(32)},
     **{ord(sign): f"\\{name}" for sign, name in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)},
 }
+"""What Jackson writes for letters that it escapes in strings, by their codes."""
 
 
 def written_anew(value: str) -> str:
@@ -29,7 +30,7 @@ def written_anew(value: str) -> str:
 
 def _string(text: str) -> str:
     """A string in quotes; letters beyond 16 bits, and halves of such, are escaped."""
-    escaped = text.translate(_ESCAPED)
+    escaped = text.translate(ESCAPED)
     return f'"{escaped if escaped.isascii() else _BEYOND.sub(_units, escaped)}"'
 
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ...columns.distinct import each
 from ...columns.texts import bytes_of
+from ...json.copies import ESCAPED
 from ..programs.program import Step
 from ..times.formats import shown_in
 from ..values.java_numbers import shown_floats
@@ -19,8 +20,7 @@ from ..values.vectors import Value, of_one_length, shown
 from ..values.zones import zone_of
 from .cast_strings import shown_days
 
-_SHORT = {"\b": r"\b", "\t": r"\t", "\n": r"\n", "\f": r"\f", "\r": r"\r"}
-_ESCAPED = np.isin(np.arange(256), [*range(32), *b'"\\'])
+_ESCAPED = np.isin(np.arange(256), list(ESCAPED))
 _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSS"
 
 
@@ -118,5 +118,5 @@ def _escaped(text: Any) -> Any:
         text = pc.replace_substring(text, sign, "\\" + sign)
     if pc.any(pc.match_substring_regex(text, r"[\x00-\x1f]")).as_py():
         for sign in map(chr, range(32)):
-            text = pc.replace_substring(text, sign, _SHORT.get(sign, f"\\u{ord(sign):04X}"))
+            text = pc.replace_substring(text, sign, ESCAPED[ord(sign)])
     return text

@@ -44,6 +44,8 @@ from .shapes import context_of, positive_remainder
 from .supported import OPERATIONS, can_cast, cast_raises
 from .supported_lambdas import HIGHER_ORDER, captured, parameters_of
 
+Seen = tuple[Expression, Sequence[Expression]]
+"""What is observed, and which conditions rows have fulfilled by then."""
 _BY_CLOCK = ("from_unixtime", "unix_timestamp", "to_unix_timestamp")
 """Operations that reckon in the session's time zone over values that are no timestamps."""
 
@@ -69,7 +71,7 @@ def compile_program(
     conditions: Sequence[Expression] = (),
     *,
     untouched: bool = False,
-    observed: tuple[Expression, Sequence[Expression]] | None = None,
+    observed: Seen | None = None,
 ) -> Program | None:
     """Expressions over columns as a program; None: only Spark computes them.
 
