@@ -19,7 +19,8 @@ _ENVIRONMENT = ROOT / ".venv-embedded"
 _EXTRAS = "embedded,test"
 _BESIDE = "STATEPLAN_EMBEDDED_TESTS"
 _MOST_SECONDS = 3600
-_running: list[subprocess.Popen[str]] = []
+_MOST_SECONDS_A_TEST = 600
+_running: list[subprocess.Popen[bytes]] = []
 
 
 class NotMade(Exception):
@@ -85,7 +86,7 @@ def run_tests(folder: Path) -> str:
     """Run them there, and say what failed; nothing if all passed.
 
     Args:
-        folder: for what is compiled, which the tests' processes then find.
+        folder: for what is compiled, which the tests' processes then find, and for what they print.
     """
     try:
         executable = python()
@@ -93,18 +94,24 @@ def run_tests(folder: Path) -> str:
         return str(error)
     modules = [str(module.relative_to(ROOT)) for module in embedded_tests()]
     command = [str(executable), "-m", "pytest", "-m", "embedded", "-q", "-p", "no:cacheprovider"]
+    # A test that hangs ends them all, and is shown with what each thread waits for.
+    for setting in (f"timeout={_MOST_SECONDS_A_TEST}", "exit_on_timeout=true"):
+        command += ["-o", f"faulthandler_{setting}"]
     # Without Java: nothing here may need it.
     environment = {**os.environ, "JAVA_HOME": "", "PYTHONPYCACHEPREFIX": str(folder)}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     # It is no worker of the processes that run beside it.
     environment = {k: v for k, v in environment.items() if not k.startswith("PYTEST_XDIST_")}
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(
-        [*command, *modules], cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True
-    )
+    # Not a pipe, whose end would be waited for: a process that a test left behind may hold it.
+    printed = folder / "printed"
+    with printed.open("w") as file:
+        process = subprocess.Popen(
+            [*command, *modules], cwd=ROOT, env=environment, stdout=file, stderr=file
+        )
     _running.append(process)
-    stdout, stderr = process.communicate()
-    return f"{' '.join(command)}\n{stdout}{stderr}" if process.returncode != 0 else ""
+    if process.wait() == 0:
+        return ""
+    return f"{' '.join(command)}\n{printed.read_text(errors='replace')}"
 
 
 def announce(folder: Path) -> None:
