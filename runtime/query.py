@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 _POLLING_SECONDS = 0.01  # spark.sql.streaming.pollingDelay
 _LOOK_SECONDS = 0.5  # between checks that the waiting client is still connected
+_SECONDS_AT_EXIT = 10.0  # for a user's function that does not end
 _KEPT_PROGRESS = 100  # spark.sql.streaming.numRecentProgressUpdates
 
 
@@ -165,12 +169,17 @@ class StreamingQuery:
 
     def stop(self) -> None:
         """Stop the query, in the middle of a batch too; the batch runs again at a restart."""
+        self._stop(math.inf)
+
+    def _stop(self, seconds: float) -> None:
+        """Stop the query, and wait for it so many seconds."""
         self._interrupting = True
         self._stopping.set()
         if self._thread is None:
             self._end(None)
             return
-        while self._thread.is_alive():
+        end = time.monotonic() + seconds
+        while self._thread.is_alive() and time.monotonic() < end:
             self._interrupt()
             self._thread.join(0.2)
             if self._thread is threading.current_thread():
@@ -215,10 +224,22 @@ class StreamingQuery:
             self._end(None)
 
     def run_in_background(self) -> None:
-        """Run in a daemon thread."""
+        """Run in a daemon thread, until the process ends at the latest.
+
+        Python ends such a thread wherever it is, and the process aborts if that is in native code:
+        so the query is stopped before, while the engine still runs.
+        """
+
+        def run() -> None:
+            try:
+                self.run()
+            finally:
+                atexit.unregister(self._stop)
+
         self._thread = threading.Thread(
-            target=self.run, name=f"stream execution {self.run_id}", daemon=True
+            target=run, name=f"stream execution {self.run_id}", daemon=True
         )
+        atexit.register(self._stop, _SECONDS_AT_EXIT)
         self._thread.start()
 
     def _loop(self) -> None:

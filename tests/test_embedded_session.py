@@ -164,6 +164,26 @@ print(spark.range(10).count())
     assert (done.stdout, done.stderr) == ("interrupted\n10\n", "")
 
 
+def test_a_query_that_runs_is_stopped_before_the_process_ends() -> None:
+    done = in_a_process(
+        """
+import atexit, stateplan, threading
+inside = threading.Event()
+atexit.register(lambda: print(query.is_active, query.exception()))
+
+def busy(frame, batch_id):
+    inside.set()
+    while True:
+        frame.count()
+
+counts = stateplan.sql("SELECT k, count(*) FROM STREAM s GROUP BY k", {"s": "k STRING"}, "update")
+query = counts.run(sources={"s": [("a",)]}, sink=busy, engine="embedded")
+inside.wait()
+"""
+    )
+    assert (done.stdout, done.stderr, done.returncode) == ("False None\n", "", 0)
+
+
 def test_it_starts_again_after_it_was_stopped() -> None:
     done = in_a_process(
         _IN_A_PROCESS

@@ -315,8 +315,24 @@ def test_listeners_hear_of_start_progress_and_end(connect: Connect, tmp_path: Pa
     assert heard == [("started", "told")]  # before start() returns, as in Spark
     query.processAllAvailable()
     query.stop()
-    spark.streams.removeListener(listener)  # waits for what is on its way
+    # PySpark waits for ever in `removeListener` if an event is on its way meanwhile.
+    deadline = time.monotonic() + 60
+    while len(heard) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    spark.streams.removeListener(listener)
     assert heard == [("started", "told"), ("progress", 2), ("ended", None)]
+
+
+def test_no_event_is_sent_once_the_last_listener_is_gone() -> None:
+    from stateplan.runtime.connect.client_session import ClientSession
+
+    session = ClientSession(None, "ann", "a session")  # type: ignore[arg-type]
+    bus = session.open_bus()
+    session.send(1, "{}")
+    session.end_buses()
+    session.send(1, "{}")
+    assert (bus.get_nowait(), bus.empty()) == (None, True)
 
 
 def test_state_of_the_users_own(connect: Connect, tmp_path: Path) -> None:

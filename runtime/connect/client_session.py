@@ -6,6 +6,7 @@ import json
 import queue
 import threading
 from collections import deque
+from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -185,10 +186,17 @@ class ClientSession:
                 self._buses.remove(bus)
 
     def end_buses(self) -> None:
-        """The client's last listener is gone: what was sent reaches it yet, then the queues end."""
+        """The client's last listener is gone: the queues end, without what was not sent yet.
+
+        PySpark removes a listener under the lock under which it hears of events, and waits there
+        for the end of the queue: it would wait for ever if it got one more event.
+        """
         with self._changed:
             ended, self._buses = self._buses, []
         for bus in ended:
+            with suppress(queue.Empty):
+                while True:
+                    bus.get_nowait()
             bus.put(None)
 
     def send(self, kind: int, text: str) -> None:
