@@ -120,6 +120,22 @@ def test_a_limit_in_complete_mode(run: Callable[..., Any]) -> None:
     assert [n for _, n in sink.rows()] == [ROWS // USERS] * 3
 
 
+def test_a_limit_below_a_filter_in_complete_mode(run: Callable[..., Any]) -> None:
+    sink = MemorySink()
+    filtered = f"SELECT * FROM ({COUNTED} LIMIT 3) WHERE n > 1"
+    assert totals(run(filtered, "complete", sink)) == [USERS]
+    assert [n for _, n in sink.rows()] == [ROWS // USERS] * 3
+
+
+def test_a_limit_of_each_input_of_a_union(run: Callable[..., Any]) -> None:
+    sink = MemorySink()
+    unique = f"SELECT user, count(*) AS n FROM {WATERMARK} GROUP BY user, window(ts, '1 minute')"
+    both = f"SELECT user FROM ({unique}) UNION ALL SELECT user FROM ({unique}) LIMIT 3"
+    limit, *counts = run(both, "append", sink)
+    assert totals([limit]) == [1] and len(sink.rows()) == 3
+    assert totals(counts) == [USERS, USERS]
+
+
 @pytest.mark.parametrize(
     "above",
     [

@@ -159,15 +159,12 @@ def sort_column(order: SortOrder) -> SparkColumn:
 
 @run_as_is.register(LocalLimitExec)
 @run_as_is.register(GlobalLimitExec)
-def _(node: LocalLimitExec | GlobalLimitExec, inputs: Frames, batch: Batch) -> DataFrame:
+@run_as_is.register(CollectLimitExec)
+def _(
+    node: LocalLimitExec | GlobalLimitExec | CollectLimitExec, inputs: Frames, batch: Batch
+) -> DataFrame:
     # A global limit of at most as many rows stands above every local one.
     return inputs[0].limit(node.limit)
-
-
-@run_as_is.register(CollectLimitExec)
-def _(node: CollectLimitExec, inputs: Frames, batch: Batch) -> DataFrame:
-    # Through an exchange, so that state below is read and written to the end.
-    return batch.engine.exchange(inputs[0], "one", (), batch.context.tasks).limit(node.limit)
 
 
 @run_as_is.register(TakeOrderedAndProjectExec)

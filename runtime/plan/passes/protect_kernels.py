@@ -1,4 +1,4 @@
-"""Keeps an engine from running a kernel twice in a batch, or among the tasks of other inputs.
+"""Keeps an engine from running a kernel twice in a batch, in part, or among tasks of other inputs.
 
     Sort (global)              Sort (global)
     +- Kernel                  +- Exchange (any)
@@ -10,12 +10,14 @@ times. The tasks of a union are numbered through all its inputs, those of a coal
 while a kernel goes by the number of its own. So an exchange is put between; the first input of a
 union of our own, whose inputs have no order, keeps its numbers. Where state is small
 the rows of a global sort go to one task: one exchange then does for both, and there is nothing to
-sample. Idempotent.
+sample. A limit does not read its input to the end, without which a kernel's state is not written:
+the rows go to it through an exchange, and a limit of each task, which only spares that one work,
+is left out. Idempotent.
 """
 
 from __future__ import annotations
 
-from ....physical.basic import UnionExec
+from ....physical.basic import CollectLimitExec, GlobalLimitExec, LocalLimitExec, UnionExec
 from ....physical.distribution import RangePartitioning
 from ....physical.exchange import CoalesceExec, ShuffleExchangeExec, SortExec
 from ....physical.joins import CartesianProductExec
@@ -30,7 +32,7 @@ STATE_ROWS = "total"
 
 
 def protect_kernels(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
-    """The plan with the exchanges that keep kernels from being run twice."""
+    """The plan in which each kernel is run once, and to its end."""
     if not facts.engine.repeats:
         return plan
 
@@ -50,6 +52,10 @@ def protect_kernels(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
                     rows = Exchange(child=below, to="one")
                     return replace(node, inputs=(rows,), operator=sort)
                 return replace(node, inputs=(Exchange(child=below, to="any"),))
+            case LocalLimitExec() if _exposed(node):
+                return node.inputs[0]
+            case GlobalLimitExec() | CollectLimitExec() if _exposed(node):
+                return replace(node, inputs=(Exchange(child=node.inputs[0], to="one"),))
             case ShuffleExchangeExec(partitioning=RangePartitioning()):
                 return with_inputs(node, _apart)
             case UnionExec() | CoalesceExec() | CartesianProductExec():
