@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -380,6 +380,40 @@ def test_gaps_of_less_than_a_day_are_day_time_intervals() -> None:
             assert in_day_time(mixed, "UTC") is mixed
         else:
             assert isinstance(in_day_time(mixed, "+02:00").data_type, DayTimeIntervalType)
+
+
+def test_intervals_that_texts_tell_are_day_time_intervals() -> None:
+    """Null where a text tells none, under ANSI mode too, as a live Spark has it."""
+    told = {
+        "5 seconds": 5_000_000,
+        " INTERVAL 1 hour -3 minutes ": 3_420_000_000,
+        "2.5 SECONDS": 2_500_000,
+        "3 milliseconds": 3_000,
+        "1 week": 604_800_000_000,
+        **dict.fromkeys(["", "x", "5", "5 sec", "INTERVAL '5' SECOND", "99999999999999 hours"]),
+        "٣ seconds": None,
+    }
+    text = AttributeReference(name="g", type_=STRING)
+    time = AttributeReference(name="t", type_=TIMESTAMP)
+
+    def moved(texts: Iterable[str | None], zone: str = "UTC") -> list[int | None]:
+        gap = Cast(child=text, type_=CalendarIntervalType())
+        later = replace(_call("timestamp_add_interval", time, gap), time_zone=zone)
+        program = compile_program([later], [time, text])
+        assert program is not None
+        gaps = pa.array(texts, pa.string())
+        batch = pa.record_batch(
+            [pa.array([0] * len(gaps), pa.timestamp("us", "UTC")), gaps], ["t", "g"]
+        )
+        found: list[int | None] = Evaluator(program).evaluate(batch)[0].view(pa.int64()).to_pylist()
+        return found
+
+    assert moved([*told, None]) == [*told.values(), None]
+    with pytest.raises(KernelError, match="The interval '2 months' of a row has months"):
+        moved(["2 months"])
+    assert moved(["23 hours"], "Europe/Paris") == [82_800_000_000]
+    with pytest.raises(KernelError, match="The interval '1 day' of a row has days"):
+        moved(["1 day"], "Europe/Paris")
 
 
 def test_intervals_made_of_times_alone_are_day_time_intervals() -> None:

@@ -126,6 +126,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "timestamp_add_ym_interval": times.moved_by_months,
     "timestamp_add_interval": times.moved,
     "make_dt_interval": times.interval_of,
+    "interval_of_text": composing.interval_of_text,
     "divide_interval": times.divided_interval,
     "secondwithfraction": times.second_with_fraction,
     "extractansiintervaldays": times.whole_days,

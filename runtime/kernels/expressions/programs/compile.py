@@ -35,7 +35,7 @@ from .....planner.model.tree import replace
 from ...json.support import corrupt_column, is_written
 from ...json.support import unsupported as json_unsupported
 from .accepting_nested import different_keys
-from .day_times import in_day_time, is_zero
+from .day_times import IntervalOfText, in_day_time, is_zero
 from .json_once import json_once
 from .kinds import Unsupported, has_shortened_interval, is_constant, kind_of
 from .operation_facts import FLOATS, Arguments, leaves, takes
@@ -141,6 +141,8 @@ class _Compiler:
                 return self._branches("case", expression, [*inputs, rest])
             case GetStructField(child=child, ordinal=ordinal):
                 return self._operation("get_struct_field", expression, [child], options=(ordinal,))
+            case IntervalOfText(child=child, fixed=fixed):
+                return self._operation("interval_of_text", expression, [child], options=(fixed,))
             case PreciseTimestampConversion(child=child):
                 return self._operation("precise_timestamp_conversion", expression, [child])
             case Call():

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from .....planner.model.expressions.core import Call, CaseWhen, Expression, Literal, lit
+from .....planner.model.expressions.core import (
+    Call,
+    CaseWhen,
+    Cast,
+    Expression,
+    Literal,
+    Typed,
+    lit,
+)
+from .....planner.model.frozen import dataclass
 from .....planner.model.schemas.types import (
     DAY_TIME_FIELDS,
     CalendarIntervalType,
+    DataType,
     DayTimeIntervalType,
     IntegralType,
+    StringType,
 )
 from .....planner.model.text.time_zones import fixed_offset
 from .....planner.model.tree import replace
@@ -17,10 +28,31 @@ _SECONDS = DayTimeIntervalType(_SECOND, _SECOND)
 _DAY = 86_400_000_000
 
 
+@dataclass(frozen=True, kw_only=True)
+class IntervalOfText(Typed):
+    """A calendar interval that a text tells, as a day-time one; null where it tells none.
+
+    Attributes:
+        child: the text.
+        fixed: whether each day has 24 hours.
+    """
+
+    child_fields = ("child",)
+
+    child: Expression
+    fixed: bool
+    type_: DataType = _SECONDS
+
+    @property
+    def nullable(self) -> bool:
+        return True
+
+
 def in_day_time(interval: Expression, zone: str) -> Expression:
     """An interval of months, days and microseconds as a day-time one, if it is constant; or itself.
 
-    Also CASE over such constants, and `make_interval` where only its times are not zero. A day-time
+    Also what a text tells, CASE over such intervals, and `make_interval` where only its times are
+    not zero. A day-time
     interval's days are those of the calendar: where a zone's days differ in length, 24 hours stay
     as they are.
     """
@@ -32,6 +64,10 @@ def in_day_time(interval: Expression, zone: str) -> Expression:
             not days and abs(us) < _DAY
         ):
             return Literal(value=days * _DAY + us, type_=_SECONDS)
+        case Cast(child=text, type_=CalendarIntervalType()) if isinstance(
+            text.data_type, StringType
+        ):
+            return IntervalOfText(child=text, fixed=fixed)
         case Call(name="make_interval", arguments=(*dates, hours, minutes, seconds)) if (
             fixed and all(map(is_zero, dates))
         ):

@@ -203,6 +203,7 @@ OPERATIONS: dict[str, Operation] = {
     "date_add_ym_interval": Operation((("date", "=yearmonth"),), raises="always"),
     "timestamp_add_ym_interval": Operation(each(TIMES, ("=yearmonth",)), raises="always"),
     "timestamp_add_interval": Operation(each(TIMES, ("daytime",)), raises="always"),
+    "interval_of_text": Operation((("string",),), raises="always"),
     "make_dt_interval": Operation(
         (("int", "int", "int", "decimal"),),
         raises="always",

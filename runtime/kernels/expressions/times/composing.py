@@ -1,4 +1,4 @@
-"""Dates and timestamps made of their parts, as java.time checks these."""
+"""Dates, timestamps and intervals made of their parts, as java.time checks these, or of texts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from .....planner.model.expressions.intervals import IntervalError, read_interval
 from ...columns.ordering import valid
 from ...errors import not_exact
 from ..programs.program import Step
@@ -16,6 +17,7 @@ from ..values import messages
 from ..values.dates import MONTHS, first_days
 from ..values.vectors import (
     Value,
+    is_encoded,
     null_where,
     numbers,
     of_one_length,
@@ -146,3 +148,31 @@ def _moments(step: Step, days: Numbers, rest: Numbers, zone: str) -> Numbers:
 
 def _fails(step: Step) -> bool:
     return step.mode == "ANSI" and not step.name.startswith("try_")
+
+
+def interval_of_text(step: Step, texts: Any) -> Any:
+    """`CAST(text AS INTERVAL)` as a day-time interval; each text is read once.
+
+    Raises:
+        KernelError: one has months, or a day where days differ in length (`STATEPLAN_NOT_EXACT`).
+    """
+    words = texts.dictionary_encode() if not is_encoded(texts) else texts
+    micros = pa.array([_micros(step, text) for text in words.dictionary.to_pylist()], pa.int64())
+    return micros.take(words.indices)
+
+
+def _micros(step: Step, text: str | None) -> int | None:
+    if text is None or not text.isascii():
+        return None
+    try:
+        months, days, micros = read_interval(text)
+    except IntervalError:
+        return None
+    if max(abs(months), abs(days)) >= 2**31 or not -(2**63) <= micros < 2**63:
+        return None
+    (fixed,) = step.options
+    total = days * DAY + micros
+    if months or not (fixed or (days == 0 and abs(micros) < DAY)) or abs(total) >= 2**63:
+        what = "months" if months else "days, in a time zone in which these differ in length,"
+        raise not_exact(f"The interval '{text}' of a row has {what} and is not read.", of_rows=True)
+    return total
