@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from .....planner.model.expressions.core import (
-    Call,
-    CaseWhen,
-    Cast,
-    Expression,
-    Literal,
-    Typed,
-    lit,
-)
+from .....planner.model.expressions.base import Typed
+from .....planner.model.expressions.core import Call, CaseWhen, Cast, Expression, Literal, lit
 from .....planner.model.frozen import dataclass
 from .....planner.model.schemas.types import (
     DAY_TIME_FIELDS,
