@@ -30,10 +30,11 @@ from engine_comparison.engines import Embedded, LiveSpark
 from engine_comparison.own_code import computed_here
 from engine_comparison.programs import all_programs
 from engine_comparison.table import MODES, agrees, has, load, put, put_reasons, save, summary
-from engine_comparison.values import ROWS, column
+from engine_comparison.values import MANY_ROWS, ROWS, column
 from engine_comparison.verdicts import entry
 
 from stateplan.planner.model.expressions.core import AttributeReference, Expression
+from stateplan.planner.model.schemas.types import DoubleType
 from stateplan.runtime.engines.agreement import TABLE
 from stateplan.runtime.engines.signatures import Signature
 
@@ -59,17 +60,27 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def table_of(expressions: list[Expression], seed: int) -> pa.Table:
+def table_of(expressions: list[Expression], seed: int, count: int = ROWS) -> pa.Table:
     """Rows for every column in the expressions."""
     found: dict[str, AttributeReference] = {}
     for expression in expressions:
         for node in expression.walk():
             if isinstance(node, AttributeReference):
                 found[node.name] = node
-    columns = {"id": pa.array(range(ROWS), pa.int64())}
+    columns = {"id": pa.array(range(count), pa.int64())}
     for name, attribute in sorted(found.items()):
-        columns[name] = column(attribute.type_, int(name.rsplit("_", 1)[1]), seed)
+        columns[name] = column(attribute.type_, int(name.rsplit("_", 1)[1]), seed, count)
     return pa.table(columns)
+
+
+def of_doubles(signature: Signature, case: Case | None) -> bool:
+    """Whether doubles are made of doubles alone."""
+    forms = [] if case is None else list(case.forms.values())
+    return any(
+        isinstance(form.data_type, DoubleType)
+        and all(isinstance(part.data_type, DoubleType) for part in form.children)
+        for form in forms
+    )
 
 
 def cases_of(chosen: argparse.Namespace) -> dict[bool, dict[Signature, Case]]:
@@ -104,10 +115,15 @@ def main() -> None:
     types = (*TYPES, *DECIMALS, *NESTED, *MOVED)
     expressions += [column_of(type_of(t), n) for t in types for n in (1, 2)]
     rows = table_of(expressions, chosen.seed)
+    doubles = [column_of(type_of("double"), n) for n in (1, 2)]
+    many_rows = table_of(doubles, chosen.seed, MANY_ROWS)
     content = load(chosen.table)
     with tempfile.TemporaryDirectory() as place:
         sail = Embedded(chosen.embedded_python, rows, Path(place))
         comparison = Comparison(partial(LiveSpark, rows), sail, chosen.answers)
+        (Path(place) / "many").mkdir()
+        many_sail = Embedded(chosen.embedded_python, many_rows, Path(place) / "many")
+        many = Comparison(partial(LiveSpark, many_rows), many_sail)
         wanted = [
             signature
             for signature in sorted(
@@ -121,6 +137,14 @@ def main() -> None:
         for start in range(0, len(wanted), AT_ONCE):
             some = wanted[start : start + AT_ONCE]
             plain, rewritten = comparison.measure(some, cases, partial(agrees, content))
+            again = [s for s in some if of_doubles(s, cases.get(True, {}).get(s))]
+            for found, more in zip(
+                (plain, rewritten),
+                many.measure(again, cases, partial(agrees, content)) if again else ({}, {}),
+                strict=True,
+            ):
+                for signature, verdicts in more.items():
+                    found[signature] = verdicts
             for signature in some:
                 put(content, "expressions", signature, entry(plain.get(signature, {})), modes)
                 put(content, "rewritten", signature, entry(rewritten.get(signature, {})), modes)
@@ -153,6 +177,7 @@ def main() -> None:
         put_reasons(content)
         save(content, chosen.table)
         sail.stop()
+        many_sail.stop()
     print(summary(content))
 
 

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ from stateplan.planner.model.schemas.types import (
     DayTimeIntervalType,
     DecimalType,
 )
+from stateplan.planner.model.text.spark_sql import spark_sql
 from stateplan.planner.model.tree import replace
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
@@ -354,6 +356,28 @@ def test_the_start_of_a_window_is_one_division() -> None:
     assert program is not None and program.steps[-1].name == "case"
 
 
+def test_functions_of_doubles_have_sparks_last_bit(session: SparkSession) -> None:
+    """What a processor computes differs from it for some of a thousand values, or of ten."""
+    random_ = np.random.default_rng(5)
+    size = 20_000
+    wide = random_.normal(0, 1, size) * 10.0 ** random_.integers(-8, 9, size)
+    x = np.concatenate([random_.uniform(-1, 1, size), wide])
+    y = random_.permutation(np.concatenate([random_.normal(0, 9, size), np.rint(wide / 50) / 2]))
+    rows = pa.table({"x": x, "y": y})
+    one, two = (AttributeReference(name=name, type_=DOUBLE) for name in ("x", "y"))
+    names = ["acos", "asin", "atan", "cbrt", "cosh", "exp", "expm1", "ln", "log10", "log1p"]
+    calls = [_call(name, one) for name in [*names, "log2", "rint", "sinh", "tanh"]]
+    calls += [_call(name, one, two) for name in ("atan2", "log", "pow")]
+    program = compile_program(calls, [one, two])
+    assert program is not None
+    here = Evaluator(program).evaluate(rows.combine_chunks().to_batches()[0])
+    texts = [spark_sql(call, lambda column: column.name) for call in calls]
+    theirs = session.createDataFrame(rows).selectExpr(*texts).toArrow()
+    for text, found, expected in zip(texts, here, theirs.columns, strict=True):
+        bits = [column.to_numpy(zero_copy_only=False) for column in (found, expected)]
+        assert np.array_equal(*bits, equal_nan=True), text
+
+
 def test_gaps_of_less_than_a_day_are_day_time_intervals() -> None:
     """A day of the calendar may have 23 hours, an interval's microseconds never mean days."""
 
@@ -431,6 +455,12 @@ def test_intervals_made_of_times_alone_are_day_time_intervals() -> None:
     assert in_day_time(gap, "Europe/London") is gap
     dated = replace(gap, arguments=(lit(1), *gap.arguments[1:]))
     assert in_day_time(dated, "UTC") is dated
+    nothing = Literal(value=Decimal(0), type_=DecimalType(18, 6))
+    days = _call("make_interval", *[lit(0)] * 3, A, lit(0), lit(0), nothing)
+    before = _call("negative", days)
+    for of_days in (days, before):  # of the calendar, whatever their length
+        found_type = in_day_time(of_days, "Europe/London").data_type
+        assert isinstance(found_type, DayTimeIntervalType)
 
 
 def test_what_only_spark_computes_is_named() -> None:

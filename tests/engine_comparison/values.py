@@ -33,6 +33,8 @@ from stateplan.planner.model.schemas.types import (
 )
 
 ROWS = 128
+MANY_ROWS = 20_000
+"""Rows of doubles: functions of them may differ in one last bit of a thousand."""
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
 
@@ -375,12 +377,14 @@ def arrow_type(data_type: DataType) -> pa.DataType:
             raise TypeError(f"no column of {data_type.simple}")
 
 
-def column(data_type: DataType, number: int, seed: int) -> pa.Array:
-    """One column of `ROWS` values with some nulls; columns of other numbers pair otherwise."""
+def column(data_type: DataType, number: int, seed: int, rows: int = ROWS) -> pa.Array:
+    """One column of values with some nulls; columns of other numbers pair otherwise."""
     chance = random.Random(f"{data_type.simple} {number} {seed}")
     values = pool(data_type, random.Random(f"{data_type.simple} {seed}"))
     # Each boundary value once where there is room, then a random choice.
-    chosen: list[Any] = chance.sample(values, min(len(values), ROWS - 6))
-    chosen += chance.choices(values, k=ROWS - 6 - len(chosen)) + [None] * 6
+    chosen: list[Any] = chance.sample(values, min(len(values), rows - 6))
+    if rows > ROWS and isinstance(data_type, DoubleType):
+        chosen += [chance.gauss(0, 1) * 10 ** chance.randint(-2, 2) for _ in range(rows - 2 * ROWS)]
+    chosen += chance.choices(values, k=rows - 6 - len(chosen)) + [None] * 6
     chance.shuffle(chosen)
     return pa.array(chosen, type=arrow_type(data_type))

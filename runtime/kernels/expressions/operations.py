@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow.compute as pc
 
 from . import comparing
 from .conversions import json_writing
 from .conversions.casts import cast
 from .nested import arrays, collections, json_calls, map_parts, sorting, structs
-from .numbers import arithmetic, bits, logarithms, rounding
+from .numbers import arcs, arithmetic, bits, logarithms, powers, rounding
 from .texts import encodings, matching, printing, texts
 from .times import composing, formats, reading, time_differences, times
 
@@ -73,6 +74,21 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "sqrt": arithmetic.square_root,
     "exp": logarithms.exponential,
     **dict.fromkeys(("ln", "log"), logarithms.logarithm),
+    "log2": logarithms.logarithm_of_two,
+    "log10": logarithms.logarithm_of_ten,
+    "log1p": logarithms.logarithm_above_one,
+    **dict.fromkeys(("pow", "power"), powers.power),
+    "width_bucket": arithmetic.bucket,
+    "rint": arcs.of_number(np.rint),
+    "cbrt": arcs.of_number(arcs.cbrt),
+    "expm1": arcs.of_number(arcs.expm1),
+    "asin": arcs.of_number(arcs.asin),
+    "acos": arcs.of_number(arcs.acos),
+    "atan": arcs.of_number(arcs.atan),
+    "atan2": arcs.arc_of_two,
+    "sinh": arcs.of_number(arcs.sinh),
+    "cosh": arcs.of_number(arcs.cosh),
+    "tanh": arcs.of_number(arcs.tanh),
     **dict.fromkeys(("signum", "sign"), arithmetic.signum),
     "hex": encodings.hexadecimal,
     "unhex": encodings.bytes_of_hexadecimal,
@@ -128,6 +144,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "make_dt_interval": times.interval_of,
     "interval_of_text": composing.interval_of_text,
     "divide_interval": times.divided_interval,
+    "multiply_interval": times.multiplied_interval,
     "secondwithfraction": times.second_with_fraction,
     "extractansiintervaldays": times.whole_days,
     **dict.fromkeys(

@@ -1,4 +1,4 @@
-"""`exp`, `ln` and `log`: to the last bit those of java.lang.StrictMath, which are fdlibm's.
+"""`exp` and logarithms: to the last bit those of java.lang.StrictMath, which are fdlibm's.
 
 Each sum and product is rounded by itself, in fdlibm's order; its branches are masks here.
 """
@@ -23,13 +23,15 @@ _OF_LOG = (
     *(2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01),
     1.479819860511658591e-01,
 )
+_LOG10_OF_2 = 3.01029995663611771306e-01, 3.69423907715893078616e-13
+_BY_LN10 = 4.34294481903251816668e-01
 _LARGEST, _SMALLEST = 7.09782712893383973096e02, -7.45133219101941108420e02
 
 
 def exponential(step: Step, value: Any) -> Any:
     """`exp(number)`."""
     with np.errstate(all="ignore"):
-        return made(_exp(numbers(value)), value)
+        return made(exp(numbers(value)), value)
 
 
 def logarithm(step: Step, *values: Value) -> Any:
@@ -44,25 +46,56 @@ def logarithm(step: Step, *values: Value) -> Any:
     return null_where(made(found, value, *bases), none)
 
 
-def _high(number: Any) -> Any:
+def logarithm_of_two(step: Step, value: Any) -> Any:
+    """`log2(number)`: null at zero and below."""
+    data = numbers(value)
+    with np.errstate(all="ignore"):
+        return null_where(made(_log(data) / _log(np.array([2.0])), value), data <= 0)
+
+
+def logarithm_of_ten(step: Step, value: Any) -> Any:
+    """`log10(number)`: null at zero and below."""
+    data = numbers(value)
+    with np.errstate(all="ignore"):
+        return null_where(made(_log10(data), value), data <= 0)
+
+
+def logarithm_above_one(step: Step, value: Any) -> Any:
+    """`log1p(number)`, of one more than it: null at -1 and below."""
+    data = numbers(value)
+    with np.errstate(all="ignore"):
+        return null_where(made(_log1p(data), value), data <= -1)
+
+
+def high(number: Any) -> Any:
     """The upper 32 bits."""
     return (number.view(np.int64) >> 32).astype(np.int64)
 
 
-def _exp(x: Any) -> Any:
+def with_high(number: Any, bits: Any) -> Any:
+    """The same lower 32 bits under other upper ones."""
+    return ((bits << 32) | (number.view(np.int64) & 0xFFFFFFFF)).view(np.float64)
+
+
+def without_low(number: Any) -> Any:
+    """The upper 32 bits alone."""
+    return (np.ascontiguousarray(number).view(np.int64) & ~0xFFFFFFFF).view(np.float64)
+
+
+def exp(x: Any) -> Any:
     x = np.ascontiguousarray(x)
-    size, negative = _high(np.abs(x)), np.signbit(x)
+    size, negative = high(np.abs(x)), np.signbit(x)
     near, reduced = size < 0x3FF0A2B2, size > 0x3FD62E42
     half = np.where(negative, -0.5, 0.5)
     times = np.where(near, np.where(negative, -1, 1), np.trunc(_ONE_BY_LN2 * x + half))
     times = np.where(reduced & np.isfinite(x), np.clip(times, -2000, 2000), 0)
-    high, low = x - times * _LN2_HIGH, times * _LN2_LOW
-    rest = np.where(reduced, high - low, x)
+    upper, low = x - times * _LN2_HIGH, times * _LN2_LOW
+    rest = np.where(reduced, upper - low, x)
     square = rest * rest
     p1, p2, p3, p4, p5 = _OF_EXP
     c = rest - square * (p1 + square * (p2 + square * (p3 + square * (p4 + square * p5))))
     whole = 1.0 - ((rest * c) / (c - 2.0) - rest)
-    found = np.where(reduced, 1.0 - ((low - (rest * c) / (2.0 - c)) - high), whole)
+    found = np.where(reduced, 1.0 - ((low - (rest * c) / (2.0 - c)) - upper), whole)
     # Below -1021 the result is made of a normal number, rounded once.
     shift = np.where(times >= -1021, times, times + 1000).astype(np.int64)
     scaled = (found.view(np.int64) + (shift << 52)).view(np.float64)
@@ -76,12 +109,12 @@ def _log(x: Any) -> Any:
     x = np.ascontiguousarray(x)
     small = np.abs(x) < 2.0**-1022
     bits = np.where(small, x * 2.0**54, x)
-    high = _high(bits)
-    power = (high >> 20) - 1023 - np.where(small, 54, 0)
-    high &= 0xFFFFF
-    up = (high + 0x95F64) & 0x100000
+    top = high(bits)
+    power = (top >> 20) - 1023 - np.where(small, 54, 0)
+    top &= 0xFFFFF
+    up = (top + 0x95F64) & 0x100000
     low = bits.view(np.int64) & 0xFFFFFFFF
-    f = (((high | (up ^ 0x3FF00000)) << 32) | low).view(np.float64) - 1.0
+    f = (((top | (up ^ 0x3FF00000)) << 32) | low).view(np.float64) - 1.0
     k = (power + (up >> 20)).astype(np.float64)
     whole, part = k * _LN2_HIGH, k * _LN2_LOW
     # Close to one.
@@ -98,7 +131,55 @@ def _log(x: Any) -> Any:
         k == 0, f - (half - s * (half + r)), whole - ((half - (s * (half + r) + part)) - f)
     )
     lower = np.where(k == 0, f - s * (f - r), whole - ((s * (f - r) - part) - f))
-    middle = ((high - 0x6147A) | (0x6B851 - high)) > 0
-    found = np.where((0xFFFFF & (2 + high)) < 3, close, np.where(middle, upper, lower))
+    middle = ((top - 0x6147A) | (0x6B851 - top)) > 0
+    found = np.where((0xFFFFF & (2 + top)) < 3, close, np.where(middle, upper, lower))
     found = np.where(x == 0, -np.inf, np.where(x < 0, np.nan, found))
     return np.where(np.isfinite(x) | (x < 0), found, x)
+
+
+def _log10(x: Any) -> Any:
+    small = np.abs(x) < 2.0**-1022
+    scaled = np.ascontiguousarray(np.where(small, x * 2.0**54, x))
+    top = high(scaled)
+    k = (top >> 20) - 1023 - np.where(small, 54, 0)
+    negative = (k < 0).astype(np.int64)
+    reduced = with_high(scaled, (top & 0xFFFFF) | ((0x3FF - negative) << 20))
+    y = (k + negative).astype(np.float64)
+    found = (y * _LOG10_OF_2[1] + _BY_LN10 * _log(reduced)) + y * _LOG10_OF_2[0]
+    return np.where(np.isfinite(x), found, x)
+
+
+def _log1p(x: Any) -> Any:
+    x = np.ascontiguousarray(x)
+    top = high(x)
+    size = top & 0x7FFFFFFF
+    plain = (top < 0x3FDA827A) & ((top > 0) | ((x < 0) & (size <= 0x3FD2BEC3)))
+    large = top >= 0x43400000
+    u = np.ascontiguousarray(np.where(large, x, 1.0 + x))
+    bits = high(u)
+    k = (bits >> 20) - 1023
+    c = np.where(large, 0.0, np.where(k > 0, 1.0 - (u - x), x - (u - 1.0)) / u)
+    bits &= 0xFFFFF
+    lower = bits < 0x6A09E
+    u = with_high(u, bits | np.where(lower, 0x3FF00000, 0x3FE00000))
+    bits = np.where(lower, bits, (0x100000 - bits) >> 2)
+    f = np.where(plain, x, u - 1.0)
+    bits = np.where(plain, 1, bits)
+    power = np.where(plain, 0, k + ~lower).astype(np.float64)
+    c = np.where(plain, 0.0, c)
+    half = 0.5 * f * f
+    whole, part = power * _LN2_HIGH, power * _LN2_LOW + c
+    r = half * (1.0 - 0.66666666666666666 * f)
+    close = np.where(power == 0, f - r, whole - ((r - part) - f))
+    close = np.where(f == 0, np.where(power == 0, 0.0, whole + part), close)
+    s = f / (2.0 + f)
+    z = s * s
+    g1, g2, g3, g4, g5, g6, g7 = _OF_LOG
+    r = z * (g1 + z * (g2 + z * (g3 + z * (g4 + z * (g5 + z * (g6 + z * g7))))))
+    usual = np.where(
+        power == 0, f - (half - s * (half + r)), whole - ((half - (s * (half + r) + part)) - f)
+    )
+    found = np.where(bits == 0, close, usual)
+    tiny = np.where(size < 0x3C900000, x, x - x * x * 0.5)
+    found = np.where(size < 0x3E200000, tiny, found)
+    return np.where(np.isfinite(x), found, x)

@@ -17,6 +17,16 @@ def same_texts(given: Arguments) -> bool:
     return len(set(given.kinds[1:])) == 1
 
 
+def are_joined(given: Arguments) -> bool:
+    """Whether all arguments but the first are strings or lists of strings."""
+    return all(
+        kind[0] == "array" and kind[2] == ("string",)
+        if isinstance(kind, tuple)
+        else kind == "string"
+        for kind in given.kinds[1:]
+    )
+
+
 def like_pattern(given: Arguments) -> bool:
     """Whether a LIKE pattern is well formed: where it is not, Spark fails."""
     pattern, escape = given.values[1], str(given.options[0]) if given.options else "\\"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from .....planner.model.expressions.base import Typed
-from .....planner.model.expressions.core import Call, CaseWhen, Cast, Expression, Literal, lit
+from .....planner.model.expressions.core import Call, CaseWhen, Cast, Expression, Literal
 from .....planner.model.frozen import dataclass
 from .....planner.model.schemas.types import (
     DAY_TIME_FIELDS,
     CalendarIntervalType,
     DataType,
     DayTimeIntervalType,
+    DecimalType,
     IntegralType,
     StringType,
 )
@@ -44,10 +45,9 @@ class IntervalOfText(Typed):
 def in_day_time(interval: Expression, zone: str) -> Expression:
     """An interval of months, days and microseconds as a day-time one, if it is constant; or itself.
 
-    Also what a text tells, CASE over such intervals, and `make_interval` where only its times are
-    not zero. A day-time
-    interval's days are those of the calendar: where a zone's days differ in length, 24 hours stay
-    as they are.
+    Also what a text tells, `make_interval` of days and times, and CASE over and the negative of
+    such intervals. A day-time interval's days are those of the calendar: where a zone's days differ
+    in length, 24 hours stay as they are.
     """
     fixed = fixed_offset(zone) is not None
     match interval:
@@ -61,11 +61,15 @@ def in_day_time(interval: Expression, zone: str) -> Expression:
             text.data_type, StringType
         ):
             return IntervalOfText(child=text, fixed=fixed)
-        case Call(name="make_interval", arguments=(*dates, hours, minutes, seconds)) if (
-            fixed and all(map(is_zero, dates))
-        ):
-            times = (lit(0), hours, minutes, seconds)
+        case Call(name="make_interval", arguments=(*dates, days, hours, minutes, seconds)) if all(
+            map(is_zero, dates)
+        ) and (fixed or all(map(is_zero, (hours, minutes, seconds)))):
+            times = (days, hours, minutes, seconds)
             return replace(interval, name="make_dt_interval", arguments=times)
+        case Call(name="negative", arguments=(part,)):
+            part = in_day_time(part, zone)
+            if isinstance(part.data_type, DayTimeIntervalType):
+                return replace(interval, arguments=(part,))
         case CaseWhen(data_type=CalendarIntervalType(), values=values, otherwise=otherwise):
             given = values if otherwise is None else (*values, otherwise)
             parts = tuple(in_day_time(part, zone) for part in given)
@@ -76,8 +80,8 @@ def in_day_time(interval: Expression, zone: str) -> Expression:
 
 
 def is_zero(expression: Expression) -> bool:
-    """Whether a number is a whole 0."""
+    """Whether a number is 0, and no float."""
     match expression:
-        case Literal(value=0, type_=IntegralType()):
+        case Literal(value=0, type_=IntegralType() | DecimalType()):
             return True
     return False

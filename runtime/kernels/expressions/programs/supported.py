@@ -124,8 +124,15 @@ OPERATIONS: dict[str, Operation] = {
             accepts=numbers.few_places,
         ),
     ),
-    **dict.fromkeys(("sqrt", "exp", "ln", "signum", "sign"), Operation((("double",),))),
-    "log": Operation((("double", "double"),)),
+    **dict.fromkeys(
+        (
+            *("sqrt", "exp", "ln", "log10", "log1p", "log2", "signum", "sign", "rint", "cbrt"),
+            *("asin", "acos", "atan", "sinh", "cosh", "tanh", "expm1"),
+        ),
+        Operation((("double",),)),
+    ),
+    "width_bucket": Operation((("double", "double", "double", "bigint"),)),
+    **dict.fromkeys(("log", "pow", "power", "atan2"), Operation((("double", "double"),))),
     # Strings.
     **dict.fromkeys(("unhex", "upper", "lower", "reverse", "initcap"), Operation((("string",),))),
     **dict.fromkeys(
@@ -136,7 +143,12 @@ OPERATIONS: dict[str, Operation] = {
     "conv": Operation((("string", "=int", "=int"),), raises="ANSI"),
     "bin": Operation((("bigint",),)),
     "concat": Operation((("string",), ("array",)), variadic=True, eager=True, accepts=same_kinds),
-    "concat_ws": Operation((("=string", "string"),), variadic=True, eager=True),
+    "concat_ws": Operation(
+        (("=string", "string"), ("=string", "any")),
+        variadic=True,
+        eager=True,
+        accepts=texts.are_joined,
+    ),
     "substring": Operation((("string", "=int", "=int"), ("string", "int", "int"))),
     **dict.fromkeys(("trim", "ltrim", "rtrim"), Operation((("string",), ("string", "=string")))),
     "overlay": Operation((("string", "string", "=int", "=int"),), accepts=texts.near_places),
@@ -209,6 +221,7 @@ OPERATIONS: dict[str, Operation] = {
         raises="always",
         accepts=lambda given: given.kinds[3] == "decimal(18,6)",
     ),
+    "multiply_interval": Operation(each(("daytime",), WHOLE), raises="always"),
     "divide_interval": Operation(each(("daytime",), WHOLE), raises="always"),
     "secondwithfraction": Operation(same(TIMES, 1)),
     **dict.fromkeys(

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...columns.distinct import each
-from ...columns.ordering import spread
+from ...columns.lists import elements_of, lists_of, rows_of
+from ...columns.ordering import spread, valid
 from ...columns.texts import bytes_of, ends_of, of_bytes
 from ..programs.program import Step
 from ..values import messages
@@ -219,18 +220,29 @@ def concat(step: Step, *texts: Value) -> Any:
 
 
 def concat_ws(step: Step, separator: Value, *texts: Value) -> Any:
-    """`concat_ws` with a constant separator: nulls are left out."""
+    """`concat_ws` with a constant separator, of strings and lists: nulls are left out."""
     between = separator.as_py()
     count = row_count(*texts)
     if between is None:
         return pa.nulls(count, pa.string())
+    columns = [_one_text(between, repeated(text, count)) for text in texts]
     parts = [
-        pc.fill_null(pc.binary_join_element_wise(between, repeated(text, count), ""), "")
-        for text in texts
+        pc.fill_null(pc.binary_join_element_wise(between, column, ""), "") for column in columns
     ]
     # Each text has the separator in front, the first too.
     joined = pc.binary_join_element_wise(*parts, "")
     return pc.utf8_slice_codeunits(joined, len(between)) if between else joined
+
+
+def _one_text(between: str, column: Any) -> Any:
+    """The strings of each list joined, null where there is none; strings as they are."""
+    if not pa.types.is_list(column.type):
+        return column
+    elements, lengths = elements_of(column)
+    known = valid(elements)
+    counts = np.bincount(rows_of(lengths)[known], minlength=len(column))
+    lists = lists_of(elements.filter(pa.array(known)), counts, missing=counts == 0)
+    return pc.binary_join(lists, between)
 
 
 def trimmed(step: Step, text: Any, characters: Value | None = None) -> Any:

@@ -56,15 +56,19 @@ def _unread(text: str, pattern: str) -> tuple[str, str]:
     """A text, and where reading it ends, as Java says it; nothing of a time that there is not."""
     at, parts = 0, _part_expressions(pattern)
     for part, following in zip(parts, (*parts[1:], ""), strict=True):
+        signed = False
         if part == _FIELDS["yyyy"] and not following.startswith("(?P<"):
             part += "(?![0-9])"  # Java takes further digits, too, and misses a sign then
+            signed = _SIGN_ALONE.match(text, at) is not None
         found = re.compile(part, re.IGNORECASE).match(text, at)
         if found is None:
-            return text, f" at index {at}"
+            return text, f" at index {at + signed}"
         at = found.end()
     return text, f", unparsed text found at index {at}" if at < len(text) else ""
 
 
+_SIGN_ALONE = re.compile("[+-](?![0-9]{4})")
+"""Java has read such a sign when it misses the year's digits."""
 _SHORT_MONTHS = tuple(name[:3] for name in MONTHS)
 _FIELDS = {
     "yyyy": r"(?P<y>[0-9]{4})",

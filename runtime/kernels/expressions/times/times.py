@@ -275,6 +275,18 @@ def interval_of(step: Step, days: Value, hours: Value, minutes: Value, seconds: 
     return made(total, *parts)
 
 
+def multiplied_interval(step: Step, interval: Value, number: Value) -> Any:
+    """A day-time interval times a whole number."""
+    interval, number = of_one_length(interval, number)
+    micros = (pa.array(numbers(value).astype(np.int64)) for value in (interval, number))
+    given = valid(interval) & valid(number)
+    first, second = (null_where(value, ~given) for value in micros)
+    try:
+        return pc.multiply_checked(first, second)
+    except pa.ArrowInvalid:
+        raise messages.overflow(step, "long overflow") from None
+
+
 def divided_interval(step: Step, interval: Value, number: Value) -> Any:
     """A day-time interval through a whole number, rounded half away from zero."""
     interval, number = of_one_length(interval, number)
@@ -307,8 +319,9 @@ def interval_field(step: Step, interval: Any) -> Any:
 def next_day(step: Step, date: Any, weekday: Value) -> Any:
     """`next_day(date, weekday)`, the weekday a constant; 32-bit days, which wrap around."""
     days = numbers(date).astype(np.int64)
-    wanted = WEEKDAYS[weekday.as_py().upper()]
-    return made((days + 1 + (wanted - days - 4) % 7).astype(np.int32), date)
+    from_thursday = (WEEKDAYS[weekday.as_py().upper()] + 4) % 7
+    distance = (from_thursday - 1 - days).astype(np.int32)
+    return made((days + 1 + distance % 7).astype(np.int32), date)
 
 
 def in_zone(step: Step, first: Value, second: Value, time: Value | None = None) -> Any:
