@@ -368,6 +368,8 @@ def test_functions_of_doubles_have_sparks_last_bit(session: SparkSession) -> Non
     names = ["acos", "asin", "atan", "cbrt", "cosh", "exp", "expm1", "ln", "log10", "log1p"]
     calls = [_call(name, one) for name in [*names, "log2", "rint", "sinh", "tanh"]]
     calls += [_call(name, one, two) for name in ("atan2", "log", "pow")]
+    constants = [Literal(value=exponent, type_=DOUBLE) for exponent in (2.0, 0.5, -1.0, 3.0)]
+    calls += [_call("pow", one, exponent) for exponent in constants]
     program = compile_program(calls, [one, two])
     assert program is not None
     here = Evaluator(program).evaluate(rows.combine_chunks().to_batches()[0])

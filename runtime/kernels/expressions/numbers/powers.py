@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ..programs.program import Step
 from ..values.vectors import Value, made, numbers, repeated, row_count
@@ -42,6 +43,9 @@ _TWO_31, _TWO_64 = 0x41E00000, 0x43F00000
 def power(step: Step, base: Value, exponent: Value) -> Any:
     """`pow(base, exponent)`."""
     count = row_count(base, exponent)
+    if isinstance(exponent, pa.Scalar) and exponent.as_py() == 2:  # most often
+        data = numbers(repeated(base, count))
+        return made(data * data, base)
     base, exponent = repeated(base, count), repeated(exponent, count)
     with np.errstate(all="ignore"):
         return made(_pow(numbers(base), numbers(exponent)), base, exponent)
