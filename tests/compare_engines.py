@@ -73,13 +73,11 @@ def table_of(expressions: list[Expression], seed: int, count: int = ROWS) -> pa.
     return pa.table(columns)
 
 
-def of_doubles(signature: Signature, case: Case | None) -> bool:
-    """Whether doubles are made of doubles alone."""
-    forms = [] if case is None else list(case.forms.values())
-    return any(
-        isinstance(form.data_type, DoubleType)
-        and all(isinstance(part.data_type, DoubleType) for part in form.children)
-        for form in forms
+def of_doubles(case: Case | None) -> bool:
+    """Whether doubles are computed from doubles alone."""
+    return case is not None and any(
+        all(isinstance(part.data_type, DoubleType) for part in (form, *form.children))
+        for form in case.forms.values()
     )
 
 
@@ -137,14 +135,10 @@ def main() -> None:
         for start in range(0, len(wanted), AT_ONCE):
             some = wanted[start : start + AT_ONCE]
             plain, rewritten = comparison.measure(some, cases, partial(agrees, content))
-            again = [s for s in some if of_doubles(s, cases.get(True, {}).get(s))]
-            for found, more in zip(
-                (plain, rewritten),
-                many.measure(again, cases, partial(agrees, content)) if again else ({}, {}),
-                strict=True,
-            ):
-                for signature, verdicts in more.items():
-                    found[signature] = verdicts
+            again = [one for one in some if of_doubles(cases.get(True, {}).get(one))]
+            more_plain, more_rewritten = many.measure(again, cases, partial(agrees, content))
+            plain |= more_plain
+            rewritten |= more_rewritten
             for signature in some:
                 put(content, "expressions", signature, entry(plain.get(signature, {})), modes)
                 put(content, "rewritten", signature, entry(rewritten.get(signature, {})), modes)

@@ -380,6 +380,15 @@ def test_functions_of_doubles_have_sparks_last_bit(session: SparkSession) -> Non
         assert np.array_equal(*bits, equal_nan=True), text
 
 
+def test_a_decimal_zero_changes_the_type_of_a_sum() -> None:
+    price = AttributeReference(name="p", type_=DecimalType(10, 2))
+    nothing = Literal(value=Decimal(0), type_=DecimalType(5, 3))
+    program = compile_program([_call("+", price, nothing)], [price])
+    assert program is not None
+    batch = pa.record_batch([pa.array([Decimal("1.25")], pa.decimal128(10, 2))], ["p"])
+    assert Evaluator(program).evaluate(batch)[0].type == pa.decimal128(12, 3)
+
+
 def test_gaps_of_less_than_a_day_are_day_time_intervals() -> None:
     """A day of the calendar may have 23 hours, an interval's microseconds never mean days."""
 
@@ -408,9 +417,9 @@ def test_gaps_of_less_than_a_day_are_day_time_intervals() -> None:
             assert isinstance(in_day_time(mixed, "+02:00").data_type, DayTimeIntervalType)
 
 
-def test_intervals_that_texts_tell_are_day_time_intervals() -> None:
-    """Null where a text tells none, under ANSI mode too, as a live Spark has it."""
-    told = {
+def test_intervals_cast_from_texts_are_day_time_intervals() -> None:
+    """A text that is no interval is null, under ANSI mode too: what a live Spark gave."""
+    expected = {
         "5 seconds": 5_000_000,
         " INTERVAL 1 hour -3 minutes ": 3_420_000_000,
         "2.5 SECONDS": 2_500_000,
@@ -434,7 +443,7 @@ def test_intervals_that_texts_tell_are_day_time_intervals() -> None:
         found: list[int | None] = Evaluator(program).evaluate(batch)[0].view(pa.int64()).to_pylist()
         return found
 
-    assert moved([*told, None]) == [*told.values(), None]
+    assert moved([*expected, None]) == [*expected.values(), None]
     with pytest.raises(KernelError, match="The interval '2 months' of a row has months"):
         moved(["2 months"])
     assert moved(["23 hours"], "Europe/Paris") == [82_800_000_000]

@@ -13,6 +13,7 @@ from .conversions import json_writing
 from .conversions.casts import cast
 from .nested import arrays, collections, json_calls, map_parts, sorting, structs
 from .numbers import arcs, arithmetic, bits, logarithms, powers, rounding
+from .numbers.fdlibm import of_number
 from .texts import encodings, matching, printing, texts
 from .times import composing, formats, reading, time_differences, times
 
@@ -72,23 +73,23 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "makedecimal": arithmetic.scaled,
     **dict.fromkeys(("round", "bround"), rounding.rounded),
     "sqrt": arithmetic.square_root,
-    "exp": logarithms.exponential,
+    "exp": of_number(logarithms.exp),
     **dict.fromkeys(("ln", "log"), logarithms.logarithm),
-    "log2": logarithms.logarithm_of_two,
-    "log10": logarithms.logarithm_of_ten,
-    "log1p": logarithms.logarithm_above_one,
+    "log2": of_number(logarithms.log2, above=0),
+    "log10": of_number(logarithms.log10, above=0),
+    "log1p": of_number(logarithms.log1p, above=-1),
     **dict.fromkeys(("pow", "power"), powers.power),
     "width_bucket": arithmetic.bucket,
-    "rint": arcs.of_number(np.rint),
-    "cbrt": arcs.of_number(arcs.cbrt),
-    "expm1": arcs.of_number(arcs.expm1),
-    "asin": arcs.of_number(arcs.asin),
-    "acos": arcs.of_number(arcs.acos),
-    "atan": arcs.of_number(arcs.atan),
+    "rint": of_number(np.rint),
+    "cbrt": of_number(arcs.cbrt),
+    "expm1": of_number(arcs.expm1),
+    "asin": of_number(arcs.asin),
+    "acos": of_number(arcs.acos),
+    "atan": of_number(arcs.atan),
     "atan2": arcs.arc_of_two,
-    "sinh": arcs.of_number(arcs.sinh),
-    "cosh": arcs.of_number(arcs.cosh),
-    "tanh": arcs.of_number(arcs.tanh),
+    "sinh": of_number(arcs.sinh),
+    "cosh": of_number(arcs.cosh),
+    "tanh": of_number(arcs.tanh),
     **dict.fromkeys(("signum", "sign"), arithmetic.signum),
     "hex": encodings.hexadecimal,
     "unhex": encodings.bytes_of_hexadecimal,

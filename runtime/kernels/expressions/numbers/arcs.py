@@ -1,4 +1,4 @@
-"""`asin`, `acos`, `atan`, `atan2`, `cbrt`, `expm1`, `sinh`, `cosh`, `tanh`: StrictMath's last bit.
+"""`asin`, `acos`, `atan`, `atan2`, `cbrt`, `expm1`, `sinh`, `cosh`, `tanh` of java.lang.StrictMath.
 
 Each sum and product is rounded by itself, in the order of fdlibm, whose branches are masks here.
 Sines, cosines and tangents are not among them: Java computes those with what the processor has.
@@ -6,14 +6,23 @@ Sines, cosines and tangents are not among them: Java computes those with what th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..programs.program import Step
 from ..values.vectors import Value, made, numbers, repeated, row_count
-from .logarithms import exp, high, with_high, without_low
+from .fdlibm import (
+    LN2_HIGH,
+    LN2_LOW,
+    MOST_EXP,
+    ONE_BY_LN2,
+    high,
+    polynomial,
+    with_high,
+    without_low,
+)
+from .logarithms import exp
 
 _P = (
     *(1.66666666666666657415e-01, -3.25565818622400915405e-01, 2.01212532134862925881e-01),
@@ -45,23 +54,10 @@ _OF_EXPM1 = (
     *(1.0, -3.33333333333331316428e-02, 1.58730158725481460165e-03),
     *(-7.93650757867487942473e-05, 4.00821782732936239552e-06, -2.01099218183624371326e-07),
 )
-_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
-_ONE_BY_LN2 = 1.44269504088896338700
-_MOST_EXP = 7.09782712893383973096e02
 _OF_CBRT = (
     *(5.42857142857142815906e-01, -7.05306122448979611050e-01, 1.41428571428571436819e00),
     *(1.60714285714285720630e00, 3.57142857142857150787e-01),
 )
-
-
-def of_number(compute: Callable[[Any], Any]) -> Callable[[Step, Any], Any]:
-    """A function of one number as an operation."""
-
-    def operation(step: Step, value: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return made(compute(np.ascontiguousarray(numbers(value))), value)
-
-    return operation
 
 
 def arc_of_two(step: Step, y: Value, x: Value) -> Any:
@@ -72,15 +68,8 @@ def arc_of_two(step: Step, y: Value, x: Value) -> Any:
         return made(_atan2(numbers(y) + 0.0, numbers(x) + 0.0), y, x)
 
 
-def _polynomial(x: Any, factors: Sequence[float]) -> Any:
-    found = factors[-1]
-    for factor in reversed(factors[:-1]):
-        found = factor + x * found
-    return found
-
-
 def _ratio(t: Any) -> Any:
-    return (t * _polynomial(t, _P)) / _polynomial(t, _Q)
+    return (t * polynomial(t, _P)) / polynomial(t, _Q)
 
 
 def asin(x: Any) -> Any:
@@ -131,7 +120,7 @@ def atan(x: Any) -> Any:
     rest = np.where(small, x, reduced)
     z = rest * rest
     w = z * z
-    series = rest * (z * _polynomial(w, _EVEN) + w * _polynomial(w, _ODD))
+    series = rest * (z * polynomial(w, _EVEN) + w * polynomial(w, _ODD))
     turned = np.copysign(_ARCS[place] - ((series - _ARCS_LOW[place]) - rest), x)
     found = np.where(small, np.where(top < 0x3E200000, x, x - series), turned)
     most = np.copysign(_HALF_PI + _HALF_PI_LOW, x)
@@ -175,15 +164,15 @@ def cbrt(x: Any) -> Any:
 def expm1(x: Any) -> Any:
     top, negative = high(np.abs(x)), np.signbit(x)
     half = np.where(negative, -0.5, 0.5)
-    times = np.where(top < 0x3FF0A2B2, np.where(negative, -1, 1), np.trunc(_ONE_BY_LN2 * x + half))
+    times = np.where(top < 0x3FF0A2B2, np.where(negative, -1, 1), np.trunc(ONE_BY_LN2 * x + half))
     reduced = top > 0x3FD62E42
     times = np.where(reduced & np.isfinite(x), np.clip(times, -2000, 1024), 0)
-    upper, lower = x - times * _LN2_HIGH, times * _LN2_LOW
+    upper, lower = x - times * LN2_HIGH, times * LN2_LOW
     rest = np.where(reduced, upper - lower, x)
     c = np.where(reduced, (upper - rest) - lower, 0.0)
     part = 0.5 * rest
     square = rest * part
-    r = _polynomial(square, _OF_EXPM1)
+    r = polynomial(square, _OF_EXPM1)
     t = 3.0 - r * part
     e = square * ((r - t) / (6.0 - rest * t))
     plain = rest - (rest * e - square)
@@ -201,7 +190,7 @@ def expm1(x: Any) -> Any:
         above,
     )
     found = np.where(negative & (top >= 0x4043687A), -1.0, found)
-    found = np.where(top < 0x3C900000, x, np.where(x > _MOST_EXP, np.inf, found))
+    found = np.where(top < 0x3C900000, x, np.where(x > MOST_EXP, np.inf, found))
     return np.where(np.isnan(x), x, found)
 
 

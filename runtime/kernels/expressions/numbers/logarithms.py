@@ -11,13 +11,8 @@ import numpy as np
 
 from ..programs.program import Step
 from ..values.vectors import Value, made, null_where, numbers, repeated, row_count
+from .fdlibm import LN2_HIGH, LN2_LOW, MOST_EXP, OF_EXP, ONE_BY_LN2, high, polynomial, with_high
 
-_LN2_HIGH, _LN2_LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
-_ONE_BY_LN2 = 1.44269504088896338700
-_OF_EXP = (
-    *(1.66666666666666019037e-01, -2.77777777770155933842e-03, 6.61375632143793436117e-05),
-    *(-1.65339022054652515390e-06, 4.13813679705723846039e-08),
-)
 _OF_LOG = (
     *(6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01),
     *(2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01),
@@ -25,13 +20,7 @@ _OF_LOG = (
 )
 _LOG10_OF_2 = 3.01029995663611771306e-01, 3.69423907715893078616e-13
 _BY_LN10 = 4.34294481903251816668e-01
-_LARGEST, _SMALLEST = 7.09782712893383973096e02, -7.45133219101941108420e02
-
-
-def exponential(step: Step, value: Any) -> Any:
-    """`exp(number)`."""
-    with np.errstate(all="ignore"):
-        return made(exp(numbers(value)), value)
+_LEAST_EXP = -7.45133219101941108420e02
 
 
 def logarithm(step: Step, *values: Value) -> Any:
@@ -46,54 +35,17 @@ def logarithm(step: Step, *values: Value) -> Any:
     return null_where(made(found, value, *bases), none)
 
 
-def logarithm_of_two(step: Step, value: Any) -> Any:
-    """`log2(number)`: null at zero and below."""
-    data = numbers(value)
-    with np.errstate(all="ignore"):
-        return null_where(made(_log(data) / _log(np.array([2.0])), value), data <= 0)
-
-
-def logarithm_of_ten(step: Step, value: Any) -> Any:
-    """`log10(number)`: null at zero and below."""
-    data = numbers(value)
-    with np.errstate(all="ignore"):
-        return null_where(made(_log10(data), value), data <= 0)
-
-
-def logarithm_above_one(step: Step, value: Any) -> Any:
-    """`log1p(number)`, of one more than it: null at -1 and below."""
-    data = numbers(value)
-    with np.errstate(all="ignore"):
-        return null_where(made(_log1p(data), value), data <= -1)
-
-
-def high(number: Any) -> Any:
-    """The upper 32 bits."""
-    return (number.view(np.int64) >> 32).astype(np.int64)
-
-
-def with_high(number: Any, bits: Any) -> Any:
-    """The same lower 32 bits under other upper ones."""
-    return ((bits << 32) | (number.view(np.int64) & 0xFFFFFFFF)).view(np.float64)
-
-
-def without_low(number: Any) -> Any:
-    """The upper 32 bits alone."""
-    return (np.ascontiguousarray(number).view(np.int64) & ~0xFFFFFFFF).view(np.float64)
-
-
 def exp(x: Any) -> Any:
     x = np.ascontiguousarray(x)
     size, negative = high(np.abs(x)), np.signbit(x)
     near, reduced = size < 0x3FF0A2B2, size > 0x3FD62E42
     half = np.where(negative, -0.5, 0.5)
-    times = np.where(near, np.where(negative, -1, 1), np.trunc(_ONE_BY_LN2 * x + half))
+    times = np.where(near, np.where(negative, -1, 1), np.trunc(ONE_BY_LN2 * x + half))
     times = np.where(reduced & np.isfinite(x), np.clip(times, -2000, 2000), 0)
-    upper, low = x - times * _LN2_HIGH, times * _LN2_LOW
+    upper, low = x - times * LN2_HIGH, times * LN2_LOW
     rest = np.where(reduced, upper - low, x)
     square = rest * rest
-    p1, p2, p3, p4, p5 = _OF_EXP
-    c = rest - square * (p1 + square * (p2 + square * (p3 + square * (p4 + square * p5))))
+    c = rest - square * polynomial(square, OF_EXP)
     whole = 1.0 - ((rest * c) / (c - 2.0) - rest)
     found = np.where(reduced, 1.0 - ((low - (rest * c) / (2.0 - c)) - upper), whole)
     # Below -1021 the result is made of a normal number, rounded once.
@@ -101,7 +53,7 @@ def exp(x: Any) -> Any:
     scaled = (found.view(np.int64) + (shift << 52)).view(np.float64)
     scaled = np.where(times >= -1021, scaled, scaled * 2.0**-1000)
     found = np.where(size < 0x3E300000, 1.0 + x, scaled)
-    found = np.where(x > _LARGEST, np.inf, np.where(x < _SMALLEST, 0.0, found))
+    found = np.where(x > MOST_EXP, np.inf, np.where(x < _LEAST_EXP, 0.0, found))
     return np.where(np.isnan(x), x, found)
 
 
@@ -116,7 +68,7 @@ def _log(x: Any) -> Any:
     low = bits.view(np.int64) & 0xFFFFFFFF
     f = (((top | (up ^ 0x3FF00000)) << 32) | low).view(np.float64) - 1.0
     k = (power + (up >> 20)).astype(np.float64)
-    whole, part = k * _LN2_HIGH, k * _LN2_LOW
+    whole, part = k * LN2_HIGH, k * LN2_LOW
     # Close to one.
     r = f * f * (0.5 - 0.33333333333333333 * f)
     close = np.where(k == 0, f - r, whole - ((r - part) - f))
@@ -124,8 +76,7 @@ def _log(x: Any) -> Any:
     s = f / (2.0 + f)
     z = s * s
     w = z * z
-    g1, g2, g3, g4, g5, g6, g7 = _OF_LOG
-    r = z * (g1 + w * (g3 + w * (g5 + w * g7))) + w * (g2 + w * (g4 + w * g6))
+    r = z * polynomial(w, _OF_LOG[::2]) + w * polynomial(w, _OF_LOG[1::2])
     half = 0.5 * f * f
     upper = np.where(
         k == 0, f - (half - s * (half + r)), whole - ((half - (s * (half + r) + part)) - f)
@@ -137,7 +88,11 @@ def _log(x: Any) -> Any:
     return np.where(np.isfinite(x) | (x < 0), found, x)
 
 
-def _log10(x: Any) -> Any:
+def log2(x: Any) -> Any:
+    return _log(x) / _log(np.array([2.0]))
+
+
+def log10(x: Any) -> Any:
     small = np.abs(x) < 2.0**-1022
     scaled = np.ascontiguousarray(np.where(small, x * 2.0**54, x))
     top = high(scaled)
@@ -149,7 +104,7 @@ def _log10(x: Any) -> Any:
     return np.where(np.isfinite(x), found, x)
 
 
-def _log1p(x: Any) -> Any:
+def log1p(x: Any) -> Any:
     x = np.ascontiguousarray(x)
     top = high(x)
     size = top & 0x7FFFFFFF
@@ -168,14 +123,13 @@ def _log1p(x: Any) -> Any:
     power = np.where(plain, 0, k + ~lower).astype(np.float64)
     c = np.where(plain, 0.0, c)
     half = 0.5 * f * f
-    whole, part = power * _LN2_HIGH, power * _LN2_LOW + c
+    whole, part = power * LN2_HIGH, power * LN2_LOW + c
     r = half * (1.0 - 0.66666666666666666 * f)
     close = np.where(power == 0, f - r, whole - ((r - part) - f))
     close = np.where(f == 0, np.where(power == 0, 0.0, whole + part), close)
     s = f / (2.0 + f)
     z = s * s
-    g1, g2, g3, g4, g5, g6, g7 = _OF_LOG
-    r = z * (g1 + z * (g2 + z * (g3 + z * (g4 + z * (g5 + z * (g6 + z * g7))))))
+    r = z * polynomial(z, _OF_LOG)
     usual = np.where(
         power == 0, f - (half - s * (half + r)), whole - ((half - (s * (half + r) + part)) - f)
     )

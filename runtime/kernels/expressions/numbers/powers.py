@@ -13,15 +13,11 @@ import pyarrow as pa
 
 from ..programs.program import Step
 from ..values.vectors import Value, made, numbers, repeated, row_count
-from .logarithms import high, with_high, without_low
+from .fdlibm import OF_EXP, ONE_BY_LN2, high, polynomial, with_high, without_low
 
 _OF_LOG2 = (
     *(5.99999999999994648725e-01, 4.28571428578550184252e-01, 3.33333329818377432918e-01),
     *(2.72728123808534006489e-01, 2.30660745775561754067e-01, 2.06975017800338417784e-01),
-)
-_OF_EXP2 = (
-    *(1.66666666666666019037e-01, -2.77777777770155933842e-03, 6.61375632143793436117e-05),
-    *(-1.65339022054652515390e-06, 4.13813679705723846039e-08),
 )
 _LOG2_OF_1_5 = 5.84962487220764160156e-01, 1.35003920212974897128e-08
 _LN2, _LN2_HIGH, _LN2_LOW = (
@@ -32,10 +28,7 @@ _CP, _CP_HIGH, _CP_LOW = (  # two thirds by ln(2)
     *(9.61796693925975554329e-01, 9.61796700954437255859e-01),
     -7.02846165095275826516e-09,
 )
-_BY_LN2, _BY_LN2_HIGH, _BY_LN2_LOW = (
-    *(1.44269504088896338700e00, 1.44269502162933349609e00),
-    1.92596299112661746887e-08,
-)
+_BY_LN2_HIGH, _BY_LN2_LOW = 1.44269502162933349609e00, 1.92596299112661746887e-08
 _OVER = 8.0085662595372944372e-17
 _TWO_31, _TWO_64 = 0x41E00000, 0x43F00000
 
@@ -98,8 +91,7 @@ def _log2(size: Any, y: Any) -> tuple[Any, Any]:
     t_l = x - (t_h - bp)
     s_l = v * ((u - s_h * t_h) - s_h * t_l)
     s2 = ss * ss
-    l1, l2, l3, l4, l5, l6 = _OF_LOG2
-    r = s2 * s2 * (l1 + s2 * (l2 + s2 * (l3 + s2 * (l4 + s2 * (l5 + s2 * l6)))))
+    r = s2 * s2 * polynomial(s2, _OF_LOG2)
     r = r + s_l * (s_h + ss)
     s2 = s_h * s_h
     t_h = without_low(3.0 + s2 + r)
@@ -115,7 +107,7 @@ def _log2(size: Any, y: Any) -> tuple[Any, Any]:
     # Close to one, where the exponent is huge.
     t = size - 1.0
     w = (t * t) * (0.5 - t * (0.3333333333333333333333 - t * 0.25))
-    u, v = _BY_LN2_HIGH * t, t * _BY_LN2_LOW - w * _BY_LN2
+    u, v = _BY_LN2_HIGH * t, t * _BY_LN2_LOW - w * ONE_BY_LN2
     close = without_low(u + v)
     huge = high(np.abs(y)) > _TWO_31
     return np.where(huge, close, first), np.where(huge, v - (close - u), second)
@@ -145,8 +137,7 @@ def _exp2(first: Any, second: Any, y: Any) -> Any:
     z = u + v
     w = v - (z - u)
     t = z * z
-    p1, p2, p3, p4, p5 = _OF_EXP2
-    t1 = z - t * (p1 + t * (p2 + t * (p3 + t * (p4 + t * p5))))
+    t1 = z - t * polynomial(t, OF_EXP)
     r = (z * t1) / (t1 - 2.0) - (w + z * w)
     found = np.ldexp(1.0 - (r - z), n.astype(np.int32))
     return np.where(over, np.inf, np.where(under, 0.0, found))

@@ -10,7 +10,6 @@ from .....planner.model.schemas.types import (
     CalendarIntervalType,
     DataType,
     DayTimeIntervalType,
-    DecimalType,
     IntegralType,
     StringType,
 )
@@ -24,7 +23,7 @@ _DAY = 86_400_000_000
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalOfText(Typed):
-    """A calendar interval that a text tells, as a day-time one; null where it tells none.
+    """`CAST(text AS INTERVAL)` as a day-time interval; null where the text is no interval.
 
     Attributes:
         child: the text.
@@ -45,8 +44,8 @@ class IntervalOfText(Typed):
 def in_day_time(interval: Expression, zone: str) -> Expression:
     """An interval of months, days and microseconds as a day-time one, if it is constant; or itself.
 
-    Also what a text tells, `make_interval` of days and times, and CASE over and the negative of
-    such intervals. A day-time interval's days are those of the calendar: where a zone's days differ
+    Also a cast of a text, `make_interval` of days and times, CASE over such intervals, and their
+    negatives. A day-time interval's days are those of the calendar: where a zone's days differ
     in length, 24 hours stay as they are.
     """
     fixed = fixed_offset(zone) is not None
@@ -63,9 +62,11 @@ def in_day_time(interval: Expression, zone: str) -> Expression:
             return IntervalOfText(child=text, fixed=fixed)
         case Call(name="make_interval", arguments=(*dates, days, hours, minutes, seconds)) if all(
             map(is_zero, dates)
-        ) and (fixed or all(map(is_zero, (hours, minutes, seconds)))):
+        ):
             times = (days, hours, minutes, seconds)
-            return replace(interval, name="make_dt_interval", arguments=times)
+            no_time = is_zero(hours) and is_zero(minutes) and getattr(seconds, "value", None) == 0
+            if fixed or no_time:
+                return replace(interval, name="make_dt_interval", arguments=times)
         case Call(name="negative", arguments=(part,)):
             part = in_day_time(part, zone)
             if isinstance(part.data_type, DayTimeIntervalType):
@@ -80,8 +81,8 @@ def in_day_time(interval: Expression, zone: str) -> Expression:
 
 
 def is_zero(expression: Expression) -> bool:
-    """Whether a number is 0, and no float."""
+    """Whether a number is a whole 0."""
     match expression:
-        case Literal(value=0, type_=IntegralType() | DecimalType()):
+        case Literal(value=0, type_=IntegralType()):
             return True
     return False

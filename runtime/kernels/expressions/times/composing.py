@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .....planner.model.expressions.intervals import IntervalError, read_interval
+from ...columns.distinct import each
 from ...columns.ordering import valid
 from ...errors import not_exact
 from ..programs.program import Step
@@ -17,7 +18,6 @@ from ..values import messages
 from ..values.dates import MONTHS, first_days
 from ..values.vectors import (
     Value,
-    is_encoded,
     null_where,
     numbers,
     of_one_length,
@@ -156,13 +156,12 @@ def interval_of_text(step: Step, texts: Any) -> Any:
     Raises:
         KernelError: one has months, or a day where days differ in length (`STATEPLAN_NOT_EXACT`).
     """
-    words = texts.dictionary_encode() if not is_encoded(texts) else texts
-    micros = pa.array([_micros(step, text) for text in words.dictionary.to_pylist()], pa.int64())
-    return micros.take(words.indices)
+    fixed = bool(step.options[0])
+    return each(texts, lambda text: _micros(text, fixed), pa.int64())
 
 
-def _micros(step: Step, text: str | None) -> int | None:
-    if text is None or not text.isascii():
+def _micros(text: str, fixed: bool) -> int | None:
+    if not text.isascii():
         return None
     try:
         months, days, micros = read_interval(text)
@@ -170,7 +169,6 @@ def _micros(step: Step, text: str | None) -> int | None:
         return None
     if max(abs(months), abs(days)) >= 2**31 or not -(2**63) <= micros < 2**63:
         return None
-    (fixed,) = step.options
     total = days * DAY + micros
     if months or not (fixed or (days == 0 and abs(micros) < DAY)) or abs(total) >= 2**63:
         what = "months" if months else "days, in a time zone in which these differ in length,"
