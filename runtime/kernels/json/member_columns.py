@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..columns.texts import bytes_of, ends_of
+from ..columns.texts import bytes_of, concatenated, ends_of
 from ..expressions.values.java_numbers import shown_floats
 from .conversion import Positions
 from .members import IN_NUMBER, Marks, Members, Texts
@@ -78,10 +78,11 @@ class MemberColumns:
         is_map = first == ord("{")
         self.odd.append(lines[~is_map & (first != ord("n"))])
         deeper = self._marks.members(2)
-        parents = np.searchsorted(self._members.at, deeper.at, side="right") - 1
+        counts = np.diff(np.append(np.searchsorted(deeper.at, self._members.at), len(deeper.at)))
+        parents = np.repeat(np.arange(len(counts)), counts)
         chosen = np.zeros(len(self._members.at), np.bool_)
         chosen[own[is_map]] = True
-        entries = _some(deeper, chosen[parents])
+        entries = _some(deeper, np.flatnonzero(chosen.take(parents)))
         keys = entries.names.array()
         self.odd.append(_with_repeats(entries.lines, keys))
         items = self._items(entries, kind.item_type)
@@ -100,7 +101,7 @@ class MemberColumns:
             return self._strings(entries)
         if not len(entries.at):
             return pa.array([], kind)
-        texts = pc.binary_join_element_wise('{"value":', entries.values.array(), "}\n", "")
+        texts = concatenated('{"value":', entries.values.array(), "}\n")
         items, odd = self._read(texts, kind)
         self.odd.append(entries.lines[odd])
         return items
@@ -142,7 +143,7 @@ def _parts_anew(texts: Any) -> tuple[Any, Any]:
 
     Those are such with other numbers than it writes, and with letters that it escapes.
     """
-    block, ends = bytes_of(pc.binary_join_element_wise(texts, "", "\n"))
+    block, ends = bytes_of(concatenated(texts, "\n"))
     letters, lines = Marks(block, ends.astype(np.int64)).without_blanks()
     odd = np.zeros(len(texts), np.bool_)
     marks = Marks(letters, lines)
@@ -155,9 +156,9 @@ def _parts_anew(texts: Any) -> tuple[Any, Any]:
     return Texts(letters, lines[:-1], lines[1:] - 1).array(), odd
 
 
-def _some(members: Members, mask: Any) -> Members:
+def _some(members: Members, own: Positions) -> Members:
     return Members(
-        members.lines[mask], members.at[mask], members.names.where(mask), members.values.where(mask)
+        members.lines.take(own), members.at.take(own), members.names.at(own), members.values.at(own)
     )
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..columns.distinct import each
+from ..columns.texts import concatenated
 
 _SPACE = "".join(map(chr, range(33)))
 """What is taken from the ends of values."""
@@ -60,7 +61,7 @@ class CsvFormat:
             columns: texts, an Arrow array each.
         """
         written = [self._written(column, first=not i) for i, column in enumerate(columns)]
-        return pc.binary_join_element_wise(*written, self.separator)
+        return concatenated(*written, between=self.separator)
 
     def header(self, names: Sequence[str]) -> str:
         """The line of the columns' names."""

@@ -40,7 +40,7 @@ from ....planner.model.schemas.types import (
     TimestampType,
 )
 from ..columns.distinct import each
-from ..columns.texts import bytes_of
+from ..columns.texts import bytes_of, concatenated
 from ..errors import KernelError
 from ..expressions.evaluator import Evaluator
 from ..expressions.programs.compile import compile_program, unsupported
@@ -291,7 +291,7 @@ class FileWriter:
                 names = [column.name for column in self._data]
                 header = CsvFormat.of(self._options).header(names) + ending
         suffix, pack = _PACKERS[self._packer]
-        ended = (pc.binary_join_element_wise(chunk, "", ending) for chunk in lines.chunks)
+        ended = (concatenated(chunk, ending) for chunk in lines.chunks)
         content = header.encode() + b"".join(bytes_of(chunk)[0].tobytes() for chunk in ended)
         Path(f"{begin}.{_TEXT_FORMATS[self.format]}{suffix}").write_bytes(pack(content))
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...columns.distinct import each
+from ...columns.texts import concatenated
 from ...errors import KernelError, not_exact
 from ..programs.program import Step, decimal_of
 from ..values import messages
@@ -166,15 +167,15 @@ def to_string(step: Step, value: Any) -> Any:
 def _with_time_of_day(days: Any, micros: Any) -> Any:
     """Texts, and behind each the hours, minutes and seconds of some microseconds."""
     seconds = _clock().take(pa.array((micros % DAY // MICROS).astype(np.int64)))
-    text = pc.binary_join_element_wise(days, seconds, " ")
+    text = concatenated(days, " ", seconds)
     rest = (micros % MICROS).astype(np.int64)
     if not rest.any():
         return text
     # Seven digits of which the first is 1, so that zeros in front stay.
     digits = pc.utf8_slice_codeunits(made(rest + MICROS).cast(pa.string()), 1)
-    fraction = pc.utf8_rtrim(pc.binary_join_element_wise("", digits, "."), characters="0")
+    fraction = pc.utf8_rtrim(concatenated(".", digits), characters="0")
     fraction = pc.utf8_rtrim(fraction, characters=".")
-    return pc.binary_join_element_wise(text, fraction, "")
+    return concatenated(text, fraction)
 
 
 def _shown_intervals(value: Any) -> Any:
@@ -182,9 +183,9 @@ def _shown_intervals(value: Any) -> Any:
     data = numbers(value)
     size = np.abs(data).view(np.uint64)  # of the least number, too
     days = pa.array(size // np.uint64(DAY)).cast(pa.string())
-    signed = pc.binary_join_element_wise(pc.if_else(pa.array(data < 0), "-", ""), days, "")
+    signed = concatenated(pc.if_else(pa.array(data < 0), "-", ""), days)
     text = _with_time_of_day(signed, size)
-    return nulled(pc.binary_join_element_wise("INTERVAL '", text, "' DAY TO SECOND", ""), value)
+    return nulled(concatenated("INTERVAL '", text, "' DAY TO SECOND"), value)
 
 
 def _shown_decimals(value: Any, precision: int, scale: int, *, exponents: bool) -> Any:
@@ -196,9 +197,9 @@ def _shown_decimals(value: Any, precision: int, scale: int, *, exponents: bool) 
     if scale:
         digits = pc.utf8_lpad(digits, scale + 1, padding="0")
         whole, places = (pc.utf8_slice_codeunits(digits, *b) for b in ((0, -scale), (-scale,)))
-        digits = pc.binary_join_element_wise(whole, places, ".")
+        digits = concatenated(whole, ".", places)
     signs = pc.if_else(pa.array(words < 0), "-", "")
-    return nulled(pc.binary_join_element_wise(signs, digits, ""), value)
+    return nulled(concatenated(signs, digits), value)
 
 
 @cache

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from ...columns.distinct import each
 from ...columns.lists import elements_of
+from ...columns.texts import concatenated
 from ..programs.program import Kind, Step, decimal_of
 from ..values import messages
 from ..values.java_numbers import java_double, wrapped
@@ -100,17 +101,17 @@ def _nested_text(step: Step, value: Any, kind: Kind) -> Any:
             _nested_text(step, own, part).fill_null("null")
             for own, part in zip(value.flatten(), kinds, strict=True)
         ]
-        inner = pc.binary_join_element_wise(*parts, ", ")
+        inner = concatenated(*parts, between=", ")
     else:
         columns = [value.keys, value.items] if family == "map" else [value.values]
         texts = [
             _nested_text(step, column, part).fill_null("null")
             for column, part in zip(columns, kinds, strict=True)
         ]
-        entries = pc.binary_join_element_wise(*texts, " -> ")
+        entries = concatenated(*texts, between=" -> ")
         inner = pc.binary_join(pa.ListArray.from_arrays(value.offsets, entries), ", ")
     begin, end = "[]" if family == "array" else "{}"
-    return nulled(pc.binary_join_element_wise(begin, inner, end, ""), value)
+    return nulled(concatenated(begin, inner, end), value)
 
 
 def _to_whole(step: Step, value: Any) -> Any:

@@ -11,16 +11,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...columns.distinct import each
-from ...columns.texts import bytes_of
+from ...columns.texts import bytes_of, concatenated
 from ...json.copies import ESCAPED
 from ..programs.program import Step
 from ..times.formats import shown_in
 from ..values.java_numbers import shown_floats
-from ..values.vectors import Value, of_one_length, shown
+from ..values.vectors import Value, numbers, of_one_length, shown
 from ..values.zones import zone_of
 from .cast_strings import shown_days
 
 _ESCAPED = np.isin(np.arange(256), list(ESCAPED))
+Parts = list[Any]
+"""Columns of texts, and texts that stand in every row, which `concatenated` puts together."""
 _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSS"
 
 
@@ -31,37 +33,45 @@ def to_json(step: Step, *values: Value) -> Any:
     if names is None:
         return _written(columns[0], step.zone)
     assert isinstance(names, tuple)
-    return _object(list(names), columns, step.zone)
+    return concatenated(*_object(list(names), columns, step.zone))
 
 
 def _written(column: Any, zone: str) -> Any:
     """Texts of values; null for null."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
+    return _null_like(concatenated(*_parts(column, zone)), column)
+
+
+def _parts(column: Any, zone: str) -> Parts:
+    """Of what the texts of values are made; what a null has is not of interest."""
     kind = column.type
     if pa.types.is_struct(kind):
         parts = [column.field(i) for i in range(kind.num_fields)]
-        return _null_like(_object([field.name for field in kind], parts, zone), column)
+        return _object([field.name for field in kind], parts, zone)
     if pa.types.is_map(kind):
         keys, items = _written(column.keys, zone), _written(column.items, zone).fill_null("null")
-        return _joined(column, pc.binary_join_element_wise(keys, items, ":"), "{", "}")
+        return ["{", _joined(column, concatenated(keys, ":", items)), "}"]
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return _joined(column, _written(column.values, zone).fill_null("null"), "[", "]")
+        return ["[", _joined(column, _written(column.values, zone).fill_null("null")), "]"]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _quoted(_escaped(column.cast(pa.string())))
+        return ['"', _escaped(column.cast(pa.string())), '"']
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        shown_bytes = each(column, lambda value: base64.b64encode(value).decode(), pa.string())
-        return _quoted(shown_bytes)
+        return ['"', each(column, lambda v: base64.b64encode(v).decode(), pa.string()), '"']
     if pa.types.is_floating(kind):
-        text = shown_floats(column)
-        named = pc.match_substring_regex(text, "[NI]")
-        return pc.if_else(named, _quoted(text), text)
+        return [_floats(column)]
     if pa.types.is_date32(kind):
         days = column.view(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
-        return _null_like(_quoted(shown_days(days.astype(np.int64))), column)
+        return ['"', shown_days(days.astype(np.int64)), '"']
     if pa.types.is_timestamp(kind):
-        return _null_like(_quoted(_times(column, zone)), column)
-    return column.cast(pa.string())
+        return ['"', _times(column, zone), '"']
+    return [column.cast(pa.string())]
+
+
+def _floats(column: Any) -> Any:
+    text = shown_floats(column)
+    named = ~np.isfinite(numbers(column))
+    return pc.if_else(pa.array(named), concatenated('"', text, '"'), text) if named.any() else text
 
 
 def _times(column: Any, zone: str) -> Any:
@@ -73,42 +83,34 @@ def _times(column: Any, zone: str) -> Any:
     return shown_in(times, zone_of(zone).offsets(times), f"{_TIME}XXXXX")
 
 
-def _object(names: list[str], columns: list[Any], zone: str) -> Any:
+def _object(names: list[str], columns: list[Any], zone: str) -> Parts:
     """Objects without the fields that are null."""
     # Of the fields before one that never is null each has a comma behind it, all others one in
     # front; where any may be null the first comma goes in the end.
     always = next((i for i, column in enumerate(columns) if not column.null_count), None)
-    parts: list[Any] = ["{"] if always is not None else []
+    parts: Parts = ["{"] if always is not None else []
     for place, (name, column) in enumerate(zip(names, columns, strict=True)):
         comes_before = always is not None and place < always
         front = "" if comes_before or place == always else ","
         begin = f"{front}{json.dumps(name, ensure_ascii=False)}:"
-        field = [begin, _written(column, zone), *([","] if comes_before else [])]
+        field = [begin, *_parts(column, zone), *([","] if comes_before else [])]
         if column.null_count:
-            field = [pc.binary_join_element_wise(*field, "").fill_null("")]
+            field = [_null_like(concatenated(*field), column).fill_null("")]
         parts += field
     if always is not None:
-        return pc.binary_join_element_wise(*parts, "}", "")
-    fields = pc.utf8_slice_codeunits(pc.binary_join_element_wise(*parts, ""), 1)
-    return pc.binary_join_element_wise("{", fields, "}", "")
+        return [*parts, "}"]
+    return ["{", pc.utf8_slice_codeunits(concatenated(*parts), 1), "}"]
 
 
-def _joined(column: Any, texts: Any, begin: str, end: str) -> Any:
+def _joined(column: Any, texts: Any) -> Any:
     """Texts of parts in a list or map column, joined in each."""
-    ends = column.offsets.cast(pa.int32())
-    lists = pa.ListArray.from_arrays(ends, texts)
-    joined = pc.binary_join_element_wise(begin, pc.binary_join(lists, ","), end, "")
-    return _null_like(joined, column)
+    return pc.binary_join(pa.ListArray.from_arrays(column.offsets.cast(pa.int32()), texts), ",")
 
 
 def _null_like(text: Any, column: Any) -> Any:
     if not column.null_count:
         return text
     return pc.if_else(column.is_valid(), text, pa.scalar(None, pa.string()))
-
-
-def _quoted(text: Any) -> Any:
-    return pc.binary_join_element_wise('"', text, '"', "")
 
 
 def _escaped(text: Any) -> Any:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...columns.ordering import list_parts
-from ...columns.texts import bytes_of
+from ...columns.texts import bytes_of, concatenated
 from ...errors import KernelError, not_exact
 from ...json.blocks import UNLIKE, BlockReader
 from ...json.conversion import Unlike
@@ -205,10 +205,9 @@ def _block(texts: Any, *, rooted: bool) -> Any:
         one of UNLIKE: they are too long, or have ends of lines.
     """
     if rooted:
-        lines = pc.binary_join_element_wise(f'{{"{_ROOT}":', texts, "}\n", "").fill_null("{}\n")
+        lines = concatenated(f'{{"{_ROOT}":', texts, "}\n").fill_null("{}\n")
     else:
-        replaced = {"null_handling": "replace", "null_replacement": "{}"}
-        lines = pc.binary_join_element_wise(texts, "", "\n", **replaced)
+        lines = concatenated(texts.fill_null("{}"), "\n")
     letters = bytes_of(lines)[0]
     if (letters == ord("\r")).any() or (letters == 0).any():
         raise Unlike

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...columns.distinct import each
-from ...columns.texts import of_bytes
+from ...columns.texts import concatenated, of_bytes
 from ..programs.print_formats import Shown, print_parts
 from ..programs.program import Kind, Step, decimal_of
 from ..values.java_numbers import java_double, shown_floats
@@ -26,10 +26,10 @@ def printed(step: Step, text: Value, *arguments: Value) -> Any:
     count = row_count(text, *arguments)
     given = zip((repeated(one, count) for one in arguments), step.kinds[1:], strict=True)
     shown = [
-        pa.scalar(part) if isinstance(part, str) else _shown(part, *next(given))
+        part if isinstance(part, str) else _shown(part, *next(given))
         for part in print_parts(text.as_py() if isinstance(text, pa.Scalar) else text[0].as_py())
     ]
-    return repeated(pc.binary_join_element_wise(*shown, ""), count)
+    return repeated(concatenated(*shown), count)
 
 
 def _shown(how: Shown, value: Any, kind: Kind) -> Any:
@@ -91,7 +91,7 @@ def _signed(how: Shown, digits: Any, negative: Any) -> Any:
             chosen = pc.and_(pa.array(rows), pc.invert(named))
             padded = pc.utf8_lpad(digits, max(size, 0), padding="0")
             digits = pc.if_else(chosen, padded, digits)
-    return pc.binary_join_element_wise(sign, digits, "")
+    return concatenated(sign, digits)
 
 
 def _hexadecimal(how: Shown, value: Any) -> Any:
@@ -129,7 +129,7 @@ def _grouped(data: Any) -> Any:
         places = np.where(rest > 0, low + 1000, low) if first else np.where(before, low, 2000)
         places = np.where((rest > 0) & (before > 0), low + 1000, places).astype(np.int64)
         piece = _triples().take(pa.array(places))
-        text, first = piece if text is None else pc.binary_join_element_wise(piece, text, ""), False
+        text, first = piece if text is None else concatenated(piece, text), False
     return text
 
 
@@ -155,7 +155,7 @@ def _rounded(size: Any, places: int, *, grouped: bool, even: bool) -> Any:
     whole, behind, exponent = (pc.struct_field(parts, name) for name in "wfe")
     exponents = pc.utf8_ltrim(exponent.fill_null(""), characters="E")
     exponents = numbers(pc.if_else(pc.equal(exponents, ""), "0", exponents).cast(pa.int64()))
-    digits = numbers(pc.binary_join_element_wise(whole, behind, "").fill_null("0").cast(pa.int64()))
+    digits = numbers(concatenated(whole, behind).fill_null("0").cast(pa.int64()))
     drop = numbers(pc.utf8_length(behind).cast(pa.int64())) - exponents - places
     more = 10 ** np.clip(-drop, 0, 18)
     less = 10 ** np.clip(drop, 0, 18)
@@ -170,7 +170,7 @@ def _rounded(size: Any, places: int, *, grouped: bool, even: bool) -> Any:
     found = (_grouped if grouped else _digits)(scaled // unit)
     if places:
         fraction = pc.utf8_slice_codeunits(pa.array(scaled % unit + unit).cast(pa.string()), 1)
-        found = pc.binary_join_element_wise(found, fraction, ".")
+        found = concatenated(found, ".", fraction)
     if not odd.any():
         return found
     mode = ROUND_HALF_EVEN if even else ROUND_HALF_UP
@@ -201,9 +201,9 @@ def _shown_decimals(value: Any, scale: int, places: int) -> Any:
     digits = _grouped(size // 10**kept)
     if places:
         behind = pc.utf8_slice_codeunits(pa.array(size % 10**kept + 10**kept).cast(pa.string()), 1)
-        digits = pc.binary_join_element_wise(digits, ".", behind, "0" * (places - kept), "")
+        digits = concatenated(digits, ".", behind, "0" * (places - kept))
     sign = pc.if_else(pa.array(data < 0), "-", "")
-    return nulled(pc.binary_join_element_wise(sign, digits, ""), value)
+    return nulled(concatenated(sign, digits), value)
 
 
 def number_text(step: Step, value: Any, places: Value) -> Any:
@@ -224,11 +224,11 @@ def number_text(step: Step, value: Any, places: Value) -> Any:
         data = data.astype(np.int64)
         digits, negative = _grouped(data), data < 0
         if count:
-            digits = pc.binary_join_element_wise(digits, "0" * count, ".")
+            digits = concatenated(digits, ".", "0" * count)
     else:
         data = data.astype(np.float64)
         digits = _rounded(np.abs(data), count, grouped=True, even=True)
         digits = pc.if_else(pc.equal(digits, "Infinity"), "∞", digits)
         negative = np.signbit(data) & ~np.isnan(data)
     sign = pc.if_else(pa.array(negative), "-", "")
-    return nulled(pc.binary_join_element_wise(sign, digits, ""), value)
+    return nulled(concatenated(sign, digits), value)

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ...columns.distinct import each
 from ...columns.lists import elements_of, lists_of, rows_of
 from ...columns.ordering import spread, valid
-from ...columns.texts import bytes_of, ends_of, of_bytes
+from ...columns.texts import bytes_of, concatenated, cut, ends_of, of_bytes
 from ..programs.program import Step
 from ..values import messages
 from ..values.vectors import Value, nulled, numbers, repeated, row_count
@@ -199,8 +199,7 @@ def _substrings(text: Any, start: Value, size: Value) -> Any:
     last = np.clip(first + np.maximum(wanted, 0), 0, count)
     first = np.minimum(np.clip(first, 0, count), last)
     low, high = begins[before + first], begins[before + last]
-    own = letters[spread(low, high - low)]
-    return nulled(of_bytes(own, ends_of(high - low)), text, start, size)
+    return nulled(cut(letters, low, high), text, start, size)
 
 
 def overlaid(step: Step, text: Value, put: Value, place: Value, size: Value) -> Any:
@@ -211,12 +210,12 @@ def overlaid(step: Step, text: Value, put: Value, place: Value, size: Value) -> 
     behind = start + (numbers(length(step, put)) if long < 0 else np.full(count, long))
     before = substring(step, text, pa.scalar(1), pa.scalar(start - 1))
     rest = _substrings(text, pa.array(behind.astype(np.int32)), pa.scalar(_MAX, pa.int32()))
-    return pc.binary_join_element_wise(before, put, rest, "")
+    return concatenated(before, put, rest)
 
 
 def concat(step: Step, *texts: Value) -> Any:
     """`concat`: null if any is."""
-    return pc.binary_join_element_wise(*texts, pa.scalar("", texts[0].type))
+    return concatenated(*texts)
 
 
 def concat_ws(step: Step, separator: Value, *texts: Value) -> Any:
@@ -226,11 +225,9 @@ def concat_ws(step: Step, separator: Value, *texts: Value) -> Any:
     if between is None:
         return pa.nulls(count, pa.string())
     columns = [_one_text(between, repeated(text, count)) for text in texts]
-    parts = [
-        pc.fill_null(pc.binary_join_element_wise(between, column, ""), "") for column in columns
-    ]
+    parts = [pc.fill_null(concatenated(between, column), "") for column in columns]
     # Each text has the separator in front, the first too.
-    joined = pc.binary_join_element_wise(*parts, "")
+    joined = concatenated(*parts)
     return pc.utf8_slice_codeunits(joined, len(between)) if between else joined
 
 

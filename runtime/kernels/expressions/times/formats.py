@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ...columns.distinct import each
 from ...columns.ordering import valid
-from ...columns.texts import bytes_of, of_bytes
+from ...columns.texts import bytes_of, concatenated, of_bytes
 from ..programs.program import Step
 from ..programs.time_formats import format_parts
 from ..values.dates import MONTHS, first_days
@@ -61,10 +61,10 @@ def shown_in(times: Any, offsets: Any, pattern: str) -> Any:
     if fixed is not None:
         return fixed
     parts = [
-        pa.scalar(value) if sort == "text" else _shown_field(value, local, offsets)
+        value if sort == "text" else _shown_field(value, local, offsets)
         for sort, value in format_parts(pattern)
     ]
-    joined = pc.binary_join_element_wise(*parts, "")
+    joined = concatenated(*parts)
     return joined if isinstance(joined, pa.Array) else pa.repeat(joined, len(times))
 
 

@@ -14,22 +14,32 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...columns.distinct import each
+from ...columns.distinct import each, few
+from ...columns.texts import concatenated
 from .vectors import nulled, numbers
 
 _BITS = {8: (53, -1074, 21, 49), 4: (24, -149, 8, 19)}
 """By the width of a number: the bits of its digits, the exponent of the smallest number, and the
 powers of two (2^-21 to 2^49) of which Java and Arrow show all digits."""
+_AS_BITS = {64: pa.int64(), 32: pa.int32()}
 _MOST_WHOLE = 62
 """Whole numbers up to 2^63 Java shows by way of a long."""
 
 
 def shown_floats(value: Any) -> Any:
     """A column of doubles or floats as strings."""
+    words = few(value.view(_AS_BITS[value.type.bit_width]))  # by their bits -0.0 is not 0.0
+    if words is None:
+        return _shown_floats(value)
+    return _shown_floats(words.dictionary.view(value.type)).take(words.indices)
+
+
+def _shown_floats(value: Any) -> Any:
     data = numbers(value)
     bits, smallest, low, high = _BITS[data.dtype.itemsize]
     size = np.abs(data)
-    mantissas, exponents = np.frexp(size)
+    with np.errstate(invalid="ignore"):  # of a signalling NaN
+        mantissas, exponents = np.frexp(size)
     text = _laid_out(size)
     odd = (size >= 2.0**bits) & np.isfinite(size)
     odd |= (size > 0) & (size < 2.0 ** (smallest + bits - 1))
@@ -40,7 +50,7 @@ def shown_floats(value: Any) -> Any:
         text = pc.replace_with_mask(text, pa.array(odd), shown)
     minus = np.signbit(data) & ~np.isnan(data)
     if minus.any():
-        text = pc.binary_join_element_wise(pc.if_else(pa.array(minus), "-", ""), text, "")
+        text = concatenated(pc.if_else(pa.array(minus), "-", ""), text)
     return nulled(text, value)
 
 
@@ -48,8 +58,11 @@ def _laid_out(size: Any) -> Any:
     """Numbers without a sign in Arrow's digits, laid out as Java does."""
     text = pa.array(size).cast(pa.string())
     plain = (size == 0) | ((size >= 1e-3) & (size < 1e7))
-    whole = pc.if_else(pc.match_substring(text, "."), "", ".0")
-    found = pc.binary_join_element_wise(text, whole, "")
+    whole = plain & (size == np.floor(size))  # Arrow shows no point in them
+    found = text
+    if whole.any():
+        mask = pa.array(whole)
+        found = pc.replace_with_mask(text, mask, concatenated(text.filter(mask), ".0"))
     others = ~plain
     if not others.any():
         return found
@@ -73,12 +86,12 @@ def _with_exponent(text: Any, small: Any) -> Any:
     zeros = pc.utf8_length(pc.utf8_ltrim(mantissa, characters="0."))
     behind = pc.add(pc.subtract(zeros, length), 1)
     own = pc.if_else(pa.array(small), behind, before).cast(pa.string())
-    given = pc.list_element(pc.split_pattern(pc.binary_join_element_wise(text, "e", ""), "e"), 1)
+    given = pc.list_element(pc.split_pattern(concatenated(text, "e"), "e"), 1)
     exponent = pc.if_else(marked, pc.utf8_ltrim(given, characters="+"), own)
     more = pc.utf8_slice_codeunits(digits, 1)
     more = pc.if_else(pc.equal(more, ""), "0", more)
     first = pc.utf8_slice_codeunits(digits, 0, 1)
-    return pc.binary_join_element_wise(pc.binary_join_element_wise(first, more, "."), exponent, "E")
+    return concatenated(first, ".", more, "E", exponent)
 
 
 # --------------------------------------------------------------------------------- one by one
