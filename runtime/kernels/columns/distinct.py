@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-
 _SAMPLE = 16
 """Of one in so many rows it is seen whether values repeat."""
 

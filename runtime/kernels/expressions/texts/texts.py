@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ...columns.distinct import each
 from ...columns.lists import elements_of, lists_of, rows_of
-from ...columns.ordering import spread, valid
+from ...columns.ordering import valid
 from ...columns.texts import bytes_of, concatenated, cut, ends_of, of_bytes
 from ..programs.program import Step
 from ..values import messages
