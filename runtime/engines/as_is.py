@@ -67,7 +67,8 @@ def _(node: AsIs, batch: Batch) -> DataFrame:
     inputs = [batch.engine.dataframe(render(below, batch)) for below in node.inputs]
     if node.in_order:
         return _in_order(node.operator, inputs, batch)
-    return run_as_is(node.operator, inputs, batch)
+    frame = run_as_is(node.operator, inputs, batch)
+    return frame if node.output else batch.engine.without_columns(frame)
 
 
 # ------------------------------------------------------------------------------------------ leaves

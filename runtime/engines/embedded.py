@@ -45,7 +45,7 @@ from .embedded_rows import Holder, RowCrossing
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
 from .evaluating import evaluator, pushed_filters
-from .local_rows import LocalRows, Rows, dataframe, united
+from .local_rows import ROW, LocalRows, Rows, dataframe, united
 from .placing import placing
 from .python_calls import PythonCalls
 from .reader_settings import changed_settings
@@ -226,6 +226,10 @@ class EmbeddedEngine(Engine):
         names = [column_name(column) for column in columns]
         renamed = pa.RecordBatch.from_arrays(rows.columns, names=names)
         return self._rows.local([[renamed]], schema_of(columns))
+
+    def without_columns(self, frame: DataFrame) -> DataFrame:
+        rows = self._rows.arriving(frame.selectExpr("0 AS row"), ROW)
+        return cast("DataFrame", rows.only(()))
 
     def observe_event_times(self, frame: DataFrame, column: str) -> tuple[DataFrame, EventTimes]:
         times = SeenEventTimes(frame.columns.index(column))

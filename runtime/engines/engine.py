@@ -273,6 +273,10 @@ class Engine(ABC):
         pairs = zip(columns, names, strict=True)
         return frame.selectExpr(*(f"{column} AS {quote(name)}" for column, name in pairs))
 
+    def without_columns(self, frame: DataFrame) -> DataFrame:
+        """As many rows, of no column."""
+        return frame.selectExpr()
+
     def dataframe(self, frame: DataFrame) -> DataFrame:
         """The rows as PySpark's DataFrame, where an engine may have them in another form."""
         return frame

@@ -15,9 +15,10 @@ from functools import cached_property
 from os import cpu_count
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 import pyarrow as pa
 
-from ...planner.model.schemas.types import StructType
+from ...planner.model.schemas.types import IntegerType, StructField, StructType
 from ..arrow_types import arrow_type, without_hidden
 from ..frames import spark_schema
 from ..state.rows import columns_of
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+ROW = StructType((StructField("row", IntegerType()),))
+"""What stands for the columns of rows that have none."""
 Part = Iterable[Any]
 """Arrow batches, which may be asked for more than once."""
 Give = Callable[[Sequence[Part], Any], "DataFrame"]
@@ -80,6 +83,11 @@ class Rows(ABC):
 
         return self.over_parts(kind, over)
 
+    def numbered(self) -> Self:
+        """Rows without columns with one: on its way to the engine or back a batch of none would
+        lose its number of rows."""
+        return self.made(ROW, _with_row)
+
     def only(self, places: Sequence[int]) -> Self:
         """Some columns by their places."""
         kind = StructType(tuple(self.kind.fields[place] for place in places))
@@ -112,6 +120,8 @@ class LocalRows(Rows):
 
     @cached_property
     def frame(self) -> DataFrame:
+        if not self.columns:
+            return self.numbered().frame
         named = self.toDF(*(f"c{i}" for i in range(len(self.columns))))
         schema = named.arrow_schema
         renamed = named.made(named.kind, lambda batch: (_under(schema, batch),))
@@ -156,6 +166,8 @@ class ComingRows(Rows):
 
     @cached_property
     def frame(self) -> DataFrame:
+        if not self.columns:
+            return self.numbered().frame
         named = self.toDF(*(f"c{i}" for i in range(len(self.columns))))
 
         def back(batches: Iterable[Any]) -> Iterator[Any]:
@@ -192,6 +204,10 @@ def each(run: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
         return list(map(run, parts))
     with ThreadPoolExecutor(min(len(parts), cpu_count() or 1)) as pool:
         return list(pool.map(run, parts))
+
+
+def _with_row(batch: Any) -> Iterator[Any]:
+    yield pa.RecordBatch.from_arrays([pa.array(np.zeros(batch.num_rows, np.int32))], ["row"])
 
 
 def _under(schema: pa.Schema, batch: Any) -> Any:

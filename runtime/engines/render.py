@@ -141,6 +141,8 @@ def _(node: Select, batch: Batch) -> DataFrame:
     frame = _selected(node, batch)
     if node.columns == node.child.output:
         return frame
+    if not node.columns:
+        return batch.engine.without_columns(frame)
     return frame.selectExpr(*map(named, node.columns))
 
 

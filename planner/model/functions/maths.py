@@ -261,5 +261,6 @@ register(
         *named(scalar("rand", "[!int|bigint]", DOUBLE, nullable=never_null), "random"),
         scalar("randn", "[!int|bigint]", DOUBLE, nullable=never_null),
         deterministic=False,
+        random_seed=True,
     ),
 )

@@ -178,7 +178,7 @@ register(
             pretty="SPARK_PARTITION_ID()",
         ),
         scalar("monotonically_increasing_id", "", LONG),
-        scalar("uuid", "", STRING),
+        scalar("uuid", "", STRING, random_seed=True),
         nullable=never_null,
         null_intolerant=False,
         deterministic=False,

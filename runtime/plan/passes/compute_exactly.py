@@ -149,7 +149,26 @@ class _Exactly:
                 return all(map(self._is_here, inputs))
         return False
 
+    def _drawn(self, node: Select) -> Select | None:
+        """A select over one that draws random values: what stands above may name them twice."""
+        drawn: list[Alias] = []
+
+        def named(part: Expression) -> Expression:
+            if not (isinstance(part, Call) and part.spec.random_seed):
+                return part
+            drawn.append(Alias(child=part, name="drawn"))
+            return to_attribute(drawn[-1])
+
+        conditions = tuple(c.transform_up(named) for c in node.conditions)
+        columns = tuple(c if _is_drawn(c) else c.transform_up(named) for c in node.columns)
+        if not drawn:
+            return None
+        passed = used_by((*conditions, *columns), node.child.output)
+        below = self._select(Select(child=node.child, columns=(*passed, *drawn)))
+        return replace(node, child=below, conditions=conditions, columns=columns)
+
     def _select(self, node: Select) -> RuntimeNode:
+        node = self._drawn(node) or node
         if node.columns and self._is_here(node.child):
             whole = replace(node, in_arrow=True)
             if computable(whole):
@@ -327,6 +346,15 @@ class _Exactly:
         given = self._select(Select(child=child, columns=(*child.output, *made.values())))
         found = CallPython(child=given, functions=functions, results=calls.results)
         return self._select(Select(child=found, columns=(*child.output, *calls.results)))
+
+
+def _is_drawn(column: Expression) -> bool:
+    """Whether a column is a random value as it was drawn."""
+    return (
+        isinstance(column, Alias)
+        and isinstance(column.child, Call)
+        and column.child.spec.random_seed
+    )
 
 
 def computable(select: Select) -> bool:

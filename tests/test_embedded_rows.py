@@ -1,0 +1,73 @@
+"""Rows between the embedded engine and this process: those without columns, and random values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stateplan.testing import StreamTest
+
+pytestmark = pytest.mark.embedded
+SOURCES = {"t": "k STRING", "d": {"schema": "k STRING, v INT", "static": True}}
+TABLE = [{"k": "a", "v": 1}, {"k": "a", "v": 2}, {"k": "c", "v": 3}]
+
+
+def rows_of(sql: str, mode: str = "update") -> list[Any]:
+    """What a query makes of a hundred rows, half of them with `a` as key, half with `b`."""
+    joins = " d" in sql
+    sources = SOURCES if joins else {"t": SOURCES["t"]}
+    tables = {"d": TABLE} if joins else {}
+    with StreamTest(sql, sources, output_mode=mode, tables=tables, engine="embedded") as test:
+        return test.add("t", ["a", "b"] * 50).run()
+
+
+# soundex is computed by the engine, upper by our own code.
+@pytest.mark.parametrize(
+    ("rest", "count"),
+    [
+        ("t WHERE soundex(k) = 'A000'", 50),
+        ("t WHERE upper(k) = 'A'", 50),
+        ("t JOIN d ON soundex(t.k) = soundex(d.k)", 100),
+        ("t CROSS JOIN d", 300),
+        ("t LEFT SEMI JOIN d ON t.k = d.k WHERE soundex(t.k) = 'A000'", 50),
+        ("t LATERAL VIEW explode(array(1, 2, 3)) x AS y WHERE soundex(k) = 'A000'", 150),
+    ],
+)
+def test_rows_of_which_no_column_is_used_are_counted(rest: str, count: int) -> None:
+    assert rows_of(f"SELECT count(*) AS n FROM STREAM {rest}") == [(count,)]
+
+
+def test_unions_of_rows_without_columns_are_counted() -> None:
+    branches = (
+        "SELECT 1 FROM STREAM t WHERE soundex(k) = 'A000'",
+        "SELECT 2 FROM STREAM t WHERE upper(k) = 'B'",
+        "SELECT 3 FROM STREAM t",
+    )
+    assert rows_of(f"SELECT count(*) AS n FROM ({' UNION ALL '.join(branches)})") == [(200,)]
+
+
+def test_random_values_are_drawn_once_for_each_row() -> None:
+    inner = "SELECT rand() AS r FROM STREAM t"
+    drawn = rows_of(f"SELECT r, r AS again, rand() AS other FROM ({inner})", "append")
+    assert len({r for r, _, _ in drawn}) == 100
+    assert all(r == again != other and 0 <= r < 1 for r, again, other in drawn)
+
+
+def test_what_is_made_of_a_random_value_names_it_more_than_once() -> None:
+    # The engine's form of this cast says its argument several times.
+    salt = "CAST(floor(rand() * 3) AS INT)"
+    drawn = rows_of(f"SELECT {salt} AS salt, count(*) FROM STREAM t GROUP BY 1")
+    assert {salt for salt, _ in drawn} == {0, 1, 2}
+    assert sum(count for _, count in drawn) == 100
+
+
+def test_each_uuid_is_another() -> None:
+    drawn = rows_of("SELECT uuid() AS one, concat(k, '-', uuid()) AS two FROM STREAM t", "append")
+    assert len({one for one, _ in drawn} | {two[2:] for _, two in drawn}) == 200
+
+
+def test_conditions_draw_for_each_row() -> None:
+    kept = rows_of("SELECT k FROM STREAM t WHERE rand() < 0.5 AND k = 'a'", "append")
+    assert 5 < len(kept) < 45
+    assert set(kept) == {("a",)}
