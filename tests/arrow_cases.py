@@ -403,6 +403,7 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "parse_url": [(part,) for part in URL_PARTS] + [("QUERY", "x"), ("QUERY", "a_1")],
     "try_parse_url": [("HOST",), ("QUERY", "x")],
     "conv": [(10, 16), (16, 10), (36, -2), (2, 37), (None, 10)],
+    "sequence": [(_DAY,)],
     "array_repeat": [(2,), (0,), (None,)],
     "array_insert": [(1,), (3,), (9,), (-1,), (-7,), (0,), (None,)],
     "split_part": [("a", 1), ("ab", 2), ("", 1), ("", 2), ("🙂", -1), (None, 1), ("-", -3)],
@@ -459,6 +460,9 @@ def _of_signature(
 def _sequences(arguments: tuple[Expression, ...]) -> Iterator[Expression]:
     """Short ones, up and down; the steps lead to their ends."""
     kind = arguments[0].data_type
+    if kind in (DATE, TIMESTAMP, TIMESTAMP_NTZ):
+        yield from _sequences_of_times(arguments[0], stepped=len(arguments) > 2)
+        return
 
     def near(bound: Expression) -> Expression:
         return Call(name="pmod", arguments=(bound, Literal(value=20, type_=kind)))
@@ -473,6 +477,33 @@ def _sequences(arguments: tuple[Expression, ...]) -> Iterator[Expression]:
     step = Call(name="+", arguments=(near(arguments[2]), Literal(value=1, type_=kind)))
     yield Call(name="sequence", arguments=(negative(first), last, step))
     yield Call(name="sequence", arguments=(last, negative(first), negative(step)))
+
+
+def _sequences_of_times(first: Expression, *, stepped: bool) -> Iterator[Expression]:
+    """From times to those some days or hours later, and back."""
+    kind, size = first.data_type, Call(name="pmod", arguments=(COLUMNS[INT, 1], lit(20)))
+    if kind == DATE:
+        last: Expression = Call(name="date_add", arguments=(first, size))
+        steps = [_DAY, 3 * _DAY]
+    else:
+        interval = DayTimeIntervalType()
+        length = Call(name="*", arguments=(size, lit(31)))
+        zero = Literal(value=Decimal(0), type_=DecimalType(18, 6))
+        hours = Call(name="make_dt_interval", arguments=(lit(0), length, lit(0), zero))
+        last = Call(
+            name="timestamp_add_interval",
+            arguments=(first, Cast(child=hours, type_=interval)),
+            time_zone="UTC",
+        )
+        steps = [_DAY, 7 * 3_600_000_000, _DAY + 5_400_000_000]
+    if not stepped:
+        yield Call(name="sequence", arguments=(first, last), time_zone="UTC")
+        yield Call(name="sequence", arguments=(last, first), time_zone="UTC")
+        return
+    for step in steps:
+        there, back = (Literal(value=s, type_=DayTimeIntervalType()) for s in (step, -step))
+        yield Call(name="sequence", arguments=(first, last, there), time_zone="UTC")
+        yield Call(name="sequence", arguments=(last, first, back), time_zone="UTC")
 
 
 def _called(name: str, arguments: tuple[Expression, ...], ansi: bool) -> Iterator[Expression]:
@@ -517,7 +548,9 @@ def _called(name: str, arguments: tuple[Expression, ...], ansi: bool) -> Iterato
                 name="named_struct",
                 arguments=(lit("a b"), arguments[0], lit("c"), arguments[-1]),
             )
-            yield Call(name=name, arguments=(named,), time_zone="UTC")
+            keeps_null = (("ignoreNullFields", "false"),)
+            for options in ((), (keeps_null,)):
+                yield Call(name=name, arguments=(named,), options=options, time_zone="UTC")
         case "sequence":
             yield from _sequences(arguments)
         case "gettimestamp":

@@ -273,6 +273,9 @@ def is_ansi(expression: Expression) -> bool:
 
 
 def in_zone(expression: Expression, zone: str) -> Expression:
-    return (
-        replace(expression, time_zone=zone) if isinstance(expression, Call | Cast) else expression
-    )
+    """An expression all of whose parts reckon in a zone."""
+
+    def moved(part: Expression) -> Expression:
+        return replace(part, time_zone=zone) if isinstance(part, Call | Cast) else part
+
+    return expression.transform_up(moved)

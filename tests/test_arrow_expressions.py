@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 ZONED = ("date_trunc", "hour", "timestamp_add_interval", "timestamp_add_ym_interval",
          "subtract_timestamps", "date_format", "months_between", "timestampadd", "timestampdiff",
-         "make_timestamp", "gettimestamp")  # fmt: skip
+         "make_timestamp", "gettimestamp", "sequence")  # fmt: skip
 ZONES = ("America/New_York", "Europe/London", "Pacific/Apia", "+05:30")
 
 
@@ -366,7 +366,8 @@ def test_functions_of_doubles_have_sparks_last_bit(session: SparkSession) -> Non
     rows = pa.table({"x": x, "y": y})
     one, two = (AttributeReference(name=name, type_=DOUBLE) for name in ("x", "y"))
     names = ["acos", "asin", "atan", "cbrt", "cosh", "exp", "expm1", "ln", "log10", "log1p"]
-    calls = [_call(name, one) for name in [*names, "log2", "rint", "sinh", "tanh"]]
+    names += ["cos", "csc", "log2", "rint", "sec", "sin", "sinh", "tanh"]
+    calls = [_call(name, one) for name in names]
     calls += [_call(name, one, two) for name in ("atan2", "log", "pow")]
     constants = [Literal(value=exponent, type_=DOUBLE) for exponent in (2.0, 0.5, -1.0, 3.0)]
     calls += [_call("pow", one, exponent) for exponent in constants]

@@ -7,6 +7,7 @@ from ..registry import Show, register
 from ..schemas.types import (
     DATE,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     ArrayType,
     DataType,
     IntegralType,
@@ -27,7 +28,7 @@ def _check_sequence(call: Call, conf: Conf) -> Expression:
     together = call.arguments if isinstance(kinds[0], IntegralType) else call.arguments[:2]
     values = coerce_to_common(together, conf)
     allowed = values is not None and all(
-        isinstance(v.data_type, IntegralType) or v.data_type in (DATE, TIMESTAMP)
+        isinstance(v.data_type, IntegralType) or v.data_type in (DATE, TIMESTAMP, TIMESTAMP_NTZ)
         for v in values[:2]
     )
     if values is None or not allowed:

@@ -12,7 +12,7 @@ from . import comparing
 from .conversions import json_writing
 from .conversions.casts import cast
 from .nested import arrays, collections, json_calls, map_parts, sorting, structs
-from .numbers import arcs, arithmetic, bits, logarithms, powers, rounding
+from .numbers import arcs, arithmetic, bits, logarithms, powers, rounding, sines
 from .numbers.fdlibm import of_number
 from .texts import encodings, matching, printing, texts
 from .times import composing, formats, reading, time_differences, times
@@ -79,6 +79,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "log10": of_number(logarithms.log10, above=0),
     "log1p": of_number(logarithms.log1p, above=-1),
     **dict.fromkeys(("pow", "power"), powers.power),
+    "factorial": arithmetic.factorial,
     "width_bucket": arithmetic.bucket,
     "rint": of_number(np.rint),
     "cbrt": of_number(arcs.cbrt),
@@ -87,6 +88,10 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "acos": of_number(arcs.acos),
     "atan": of_number(arcs.atan),
     "atan2": arcs.arc_of_two,
+    "sin": of_number(sines.sine),
+    "cos": of_number(sines.cosine),
+    "sec": of_number(lambda x: 1 / sines.cosine(x)),
+    "csc": of_number(lambda x: 1 / sines.sine(x)),
     "sinh": of_number(arcs.sinh),
     "cosh": of_number(arcs.cosh),
     "tanh": of_number(arcs.tanh),
@@ -95,6 +100,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "unhex": encodings.bytes_of_hexadecimal,
     "conv": encodings.in_base,
     "bin": texts.binary_digits,
+    **dict.fromkeys(("chr", "char"), texts.character),
     **dict.fromkeys(("upper", "lower"), texts.cased),
     "length": texts.length,
     **dict.fromkeys(("octet_length", "bit_length"), texts.octets),

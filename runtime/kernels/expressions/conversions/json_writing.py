@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,43 +30,85 @@ _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSS"
 def to_json(step: Step, *values: Value) -> Any:
     """`to_json`: of a struct made of the values, or of one value."""
     columns = list(map(shown, of_one_length(*values), step.kinds))
-    (names,) = step.options
+    names, keeps_null = step.options
+    writer = _Writer(step.zone, bool(keeps_null))
     if names is None:
-        return _written(columns[0], step.zone)
+        return writer.texts(columns[0])
     assert isinstance(names, tuple)
-    return concatenated(*_object(list(names), columns, step.zone))
+    return concatenated(*writer.object(list(names), columns))
 
 
-def _written(column: Any, zone: str) -> Any:
-    """Texts of values; null for null."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    return _null_like(concatenated(*_parts(column, zone)), column)
+@dataclass(frozen=True)
+class _Writer:
+    """How values are written.
+
+    Attributes:
+        zone: the session's time zone.
+        keeps_null: whether an object shows its fields that are null.
+    """
+
+    zone: str
+    keeps_null: bool
+
+    def texts(self, column: Any) -> Any:
+        """Texts of values; null for null."""
+        if isinstance(column, pa.ChunkedArray):
+            column = column.combine_chunks()
+        return _null_like(concatenated(*self._parts(column)), column)
+
+    def _parts(self, column: Any) -> Parts:
+        """Of what the texts of values are made; what a null has is not of interest."""
+        kind = column.type
+        if pa.types.is_struct(kind):
+            parts = [column.field(i) for i in range(kind.num_fields)]
+            return self.object([field.name for field in kind], parts)
+        if pa.types.is_map(kind):
+            keys, items = self.texts(column.keys), self.texts(column.items).fill_null("null")
+            return ["{", _joined(column, concatenated(keys, ":", items)), "}"]
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            return ["[", _joined(column, self.texts(column.values).fill_null("null")), "]"]
+        if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+            return ['"', _escaped(column.cast(pa.string())), '"']
+        if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+            return ['"', each(column, lambda v: base64.b64encode(v).decode(), pa.string()), '"']
+        if pa.types.is_floating(kind):
+            return [_floats(column)]
+        if pa.types.is_date32(kind):
+            days = column.view(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
+            return ['"', shown_days(days.astype(np.int64)), '"']
+        if pa.types.is_timestamp(kind):
+            return ['"', _times(column, self.zone), '"']
+        return [column.cast(pa.string())]
+
+    def object(self, names: list[str], columns: list[Any]) -> Parts:
+        """Objects of fields."""
+        if not self.keeps_null:
+            return self._without_nulls(names, columns)
+        parts: Parts = []
+        for name, column in zip(names, columns, strict=True):
+            parts += [",", _name(name), self.texts(column).fill_null("null")]
+        return ["{", *parts[1:], "}"]
+
+    def _without_nulls(self, names: list[str], columns: list[Any]) -> Parts:
+        # Of the fields before one that never is null each has a comma behind it, all others one in
+        # front; where any may be null the first comma goes in the end.
+        always = next((i for i, column in enumerate(columns) if not column.null_count), None)
+        parts: Parts = ["{"] if always is not None else []
+        for place, (name, column) in enumerate(zip(names, columns, strict=True)):
+            comes_before = always is not None and place < always
+            front = "" if comes_before or place == always else ","
+            begin = front + _name(name)
+            field = [begin, *self._parts(column), *([","] if comes_before else [])]
+            if column.null_count:
+                field = [_null_like(concatenated(*field), column).fill_null("")]
+            parts += field
+        if always is not None:
+            return [*parts, "}"]
+        return ["{", pc.utf8_slice_codeunits(concatenated(*parts), 1), "}"]
 
 
-def _parts(column: Any, zone: str) -> Parts:
-    """Of what the texts of values are made; what a null has is not of interest."""
-    kind = column.type
-    if pa.types.is_struct(kind):
-        parts = [column.field(i) for i in range(kind.num_fields)]
-        return _object([field.name for field in kind], parts, zone)
-    if pa.types.is_map(kind):
-        keys, items = _written(column.keys, zone), _written(column.items, zone).fill_null("null")
-        return ["{", _joined(column, concatenated(keys, ":", items)), "}"]
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        return ["[", _joined(column, _written(column.values, zone).fill_null("null")), "]"]
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return ['"', _escaped(column.cast(pa.string())), '"']
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
-        return ['"', each(column, lambda v: base64.b64encode(v).decode(), pa.string()), '"']
-    if pa.types.is_floating(kind):
-        return [_floats(column)]
-    if pa.types.is_date32(kind):
-        days = column.view(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
-        return ['"', shown_days(days.astype(np.int64)), '"']
-    if pa.types.is_timestamp(kind):
-        return ['"', _times(column, zone), '"']
-    return [column.cast(pa.string())]
+def _name(name: str) -> str:
+    return f"{json.dumps(name, ensure_ascii=False)}:"
 
 
 def _floats(column: Any) -> Any:
@@ -81,25 +124,6 @@ def _times(column: Any, zone: str) -> Any:
     if column.type.tz is None:
         return shown_in(times, 0, _TIME)
     return shown_in(times, zone_of(zone).offsets(times), f"{_TIME}XXXXX")
-
-
-def _object(names: list[str], columns: list[Any], zone: str) -> Parts:
-    """Objects without the fields that are null."""
-    # Of the fields before one that never is null each has a comma behind it, all others one in
-    # front; where any may be null the first comma goes in the end.
-    always = next((i for i, column in enumerate(columns) if not column.null_count), None)
-    parts: Parts = ["{"] if always is not None else []
-    for place, (name, column) in enumerate(zip(names, columns, strict=True)):
-        comes_before = always is not None and place < always
-        front = "" if comes_before or place == always else ","
-        begin = f"{front}{json.dumps(name, ensure_ascii=False)}:"
-        field = [begin, *_parts(column, zone), *([","] if comes_before else [])]
-        if column.null_count:
-            field = [_null_like(concatenated(*field), column).fill_null("")]
-        parts += field
-    if always is not None:
-        return [*parts, "}"]
-    return ["{", pc.utf8_slice_codeunits(concatenated(*parts), 1), "}"]
 
 
 def _joined(column: Any, texts: Any) -> Any:

@@ -14,10 +14,12 @@ from ...columns.distinct import each
 from ...columns.lists import lists_of, places_of, rows_of
 from ...columns.ordering import codes, list_parts, spread, valid
 from ...errors import not_exact
+from ..programs.operation_facts import TIMES
 from ..programs.program import Step
 from ..values import messages
 from ..values.lists_and_maps import lists, maps
 from ..values.vectors import Value, nulled, numbers, of_one_length, plain_type
+from ..values.zones import DAY, Zone, towards_zero, zone_of
 
 
 def map_of(step: Step, *parts: Value) -> Any:
@@ -40,7 +42,7 @@ _LONGEST = 1_000_000
 
 
 def counted(step: Step, *bounds: Value) -> Any:
-    """`sequence(start, stop, step)` of whole numbers, both ends included.
+    """`sequence(start, stop, step)` of whole numbers, dates or times, both ends included.
 
     Raises:
         KernelError: the step leads away from the end, or an array is very long
@@ -51,7 +53,10 @@ def counted(step: Step, *bounds: Value) -> Any:
     first, last, *steps = (
         np.where(known, numbers(column).astype(np.int64), 0) for column in columns
     )
-    by = steps[0] if steps else np.where(first <= last, 1, -1)
+    unit = DAY if step.kinds[0] in TIMES else 1
+    by = steps[0] if steps else np.where(first <= last, unit, -unit)
+    if step.kinds[0] == "date" and steps:
+        by = by // DAY
     width = last.astype(object) - first if step.kinds[0] == "bigint" else last - first
     if (known & ((width * np.sign(by) < 0) | ((by == 0) & (width != 0)))).any():
         raise not_exact("A sequence's step leads away from its end: there Spark fails.")
@@ -59,9 +64,34 @@ def counted(step: Step, *bounds: Value) -> Any:
     if (lengths > _LONGEST).any():
         raise not_exact(f"A sequence has more than {_LONGEST:,} elements.")
     lengths = lengths.astype(np.int64)
-    rows = rows_of(lengths)
-    values = first[rows] + places_of(lengths) * by[rows]
+    zone = zone_of(step.zone)
+    if step.kinds[0] == "timestamp" and zone.fixed is None and (np.abs(by) >= DAY).any():
+        values, lengths = _by_local_days(zone, first, last, by, np.where(known, lengths + 1, 0))
+    else:
+        rows = rows_of(lengths)
+        values = first[rows] + places_of(lengths) * by[rows]
     return lists(step.kind, pa.array(values), lengths, *columns)
+
+
+def _by_local_days(
+    zone: Zone, first: Any, last: Any, by: Any, lengths: npt.NDArray[np.int64]
+) -> tuple[Any, npt.NDArray[np.int64]]:
+    """Times of which each is so many local days and so much more after the first one.
+
+    Args:
+        zone: where days may be longer and shorter.
+        first: microseconds since 1970.
+        last: the same: no time is beyond it.
+        by: microseconds; whole days of them are local ones.
+        lengths: how many times there may be for each.
+    """
+    rows, places = rows_of(lengths), places_of(lengths)
+    start, step = first[rows], by[rows]
+    days = towards_zero(step, DAY) * DAY
+    offsets = zone.offsets(start)
+    times = zone.resolved(start + offsets + places * days, offsets) + places * (step - days)
+    kept = np.where(step > 0, times <= last[rows], times >= last[rows])
+    return times[kept], np.bincount(rows[kept], minlength=len(lengths))
 
 
 def array_of(step: Step, *parts: Value) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -241,6 +242,17 @@ def signum(step: Step, value: Any) -> Any:
     """`signum(x)`: -1.0, 1.0, or x itself where that is a zero or NaN."""
     data = numbers(value)
     return made(np.where((data == 0) | np.isnan(data), data, np.sign(data)), value)
+
+
+_FACTORIALS = np.array([math.factorial(number) for number in range(21)])
+"""Those that fit a bigint."""
+
+
+def factorial(step: Step, value: Any) -> Any:
+    """`factorial`: null beyond 20."""
+    data = numbers(value)
+    outside = (data < 0) | (data >= len(_FACTORIALS))
+    return null_where(made(_FACTORIALS[np.where(outside, 0, data)], value), outside)
 
 
 def bucket(step: Step, value: Value, least: Value, greatest: Value, count: Value) -> Any:

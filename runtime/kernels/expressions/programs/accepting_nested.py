@@ -12,6 +12,19 @@ from .operation_facts import FLOATS, HASHED, Arguments, family, leaves, same_kin
 from .program import Kind
 
 _MOST_REPEATED = 10_000
+_DAY = 86_400_000_000
+
+
+def even_steps(given: Arguments) -> bool:
+    """Whether a sequence's numbers have one type, or a constant leads from one time to the next.
+
+    That is whole days for dates: Spark cuts the rest off each of them.
+    """
+    kinds, step = given.kinds, given.values[-1]
+    if len(kinds) < 3 or kinds[2] != "daytime":
+        return same_kinds(given)
+    whole = kinds[0] != "date" or (isinstance(step, int) and step % _DAY == 0 and step != 0)
+    return step is not None and kinds[0] == kinds[1] and whole
 
 
 def keys_of_types(given: Arguments) -> bool:

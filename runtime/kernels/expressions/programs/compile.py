@@ -287,7 +287,10 @@ class _Compiler:
     def _to_json(self, call: Call) -> int:
         (value,) = call.arguments
         given = call.options[3:] if call.name == "invoke" else call.options
-        if given or not is_written(value.data_type):
+        pairs = given[0] if given and isinstance(given[0], tuple) else ()
+        chosen = {str(name).lower(): str(value).lower() for name, value in pairs}
+        keeps = chosen.pop("ignorenullfields", "true")
+        if chosen or keeps not in ("true", "false") or not is_written(value.data_type):
             raise Unsupported(f"to_json of {value.data_type.simple}")
         parts: tuple[Expression, ...] = (value,)
         names = None
@@ -308,7 +311,7 @@ class _Compiler:
                 kind="string",
                 kinds=tuple(step.kind for step in steps),
                 zone=self._zone(call.time_zone, "timestamp"),
-                options=(names,),
+                options=(names, keeps == "false"),
                 raises=any(step.raises for step in steps),
             )
         )

@@ -127,10 +127,11 @@ OPERATIONS: dict[str, Operation] = {
     **dict.fromkeys(
         (
             *("sqrt", "exp", "ln", "log10", "log1p", "log2", "signum", "sign", "rint", "cbrt"),
-            *("asin", "acos", "atan", "sinh", "cosh", "tanh", "expm1"),
+            *("asin", "acos", "atan", "sinh", "cosh", "tanh", "expm1", "sin", "cos", "sec", "csc"),
         ),
         Operation((("double",),)),
     ),
+    "factorial": Operation((("int",),)),
     "width_bucket": Operation((("double", "double", "double", "bigint"),)),
     **dict.fromkeys(("log", "pow", "power", "atan2"), Operation((("double", "double"),))),
     # Strings.
@@ -141,7 +142,7 @@ OPERATIONS: dict[str, Operation] = {
     **dict.fromkeys(("contains", "startswith", "endswith", "instr"), Operation(_TEXT_AND_CONSTANT)),
     "hex": Operation((("bigint",), ("string",), ("binary",))),
     "conv": Operation((("string", "=int", "=int"),), raises="ANSI"),
-    "bin": Operation((("bigint",),)),
+    **dict.fromkeys(("bin", "chr", "char"), Operation((("bigint",),))),
     "concat": Operation((("string",), ("array",)), variadic=True, eager=True, accepts=same_kinds),
     "concat_ws": Operation(
         (("=string", "string"), ("=string", "any")),

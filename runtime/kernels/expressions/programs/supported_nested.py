@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import accepting_nested as nested
 from . import accepting_texts as texts
-from .operation_facts import WHOLE, Operation, each, same, same_kinds
+from .operation_facts import TIMES, WHOLE, Operation, each, same, same_kinds
 
 _TEXT_AND_CONSTANT = (("string", "=string"),)
 
@@ -14,7 +14,14 @@ NESTED: dict[str, Operation] = {
     "map": Operation(
         (("any", "any"),), variadic=True, eager=True, raises="always", accepts=nested.keys_of_types
     ),
-    "sequence": Operation((*same(WHOLE, 2), *same(WHOLE, 3)), raises="always", accepts=same_kinds),
+    "sequence": Operation(
+        (
+            *(*same(WHOLE, 2), *same(WHOLE, 3), *same(("date", *TIMES), 2)),
+            *((kind, kind, "=daytime") for kind in ("date", *TIMES)),
+        ),
+        raises="always",
+        accepts=nested.even_steps,
+    ),
     "slice": Operation((("array", "int", "int"),), raises="always"),
     **{name: Operation((("map",),)) for name in ("map_keys", "map_values", "map_entries")},
     "mapsort": Operation((("map",),), accepts=nested.identical_keys),

@@ -32,6 +32,13 @@ def binary_digits(step: Step, value: Any) -> Any:
     return nulled(of_bytes(digits, ends_of(shown.sum(axis=1))), value)
 
 
+def character(step: Step, value: Any) -> Any:
+    """`chr`: the letter of a number's lowest eight bits; of a negative number none."""
+    data = numbers(value)
+    letters = pa.array([*map(chr, range(256)), ""])
+    return nulled(letters.take(pa.array(np.where(data < 0, 256, data & 255))), value)
+
+
 def chosen(step: Step, number: Value, *texts: Value) -> Any:
     """`elt(number, text, ...)`: the text of that number, from 1.
 

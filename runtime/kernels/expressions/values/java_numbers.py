@@ -40,7 +40,7 @@ def _shown_floats(value: Any) -> Any:
     size = np.abs(data)
     with np.errstate(invalid="ignore"):  # of a signalling NaN
         mantissas, exponents = np.frexp(size)
-    text = _laid_out(size)
+        text = _laid_out(size)
     odd = (size >= 2.0**bits) & np.isfinite(size)
     odd |= (size > 0) & (size < 2.0 ** (smallest + bits - 1))
     odd |= (mantissas == 0.5) & ((exponents - 1 < -low) | (exponents - 1 > high))
