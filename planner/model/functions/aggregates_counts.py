@@ -148,9 +148,9 @@ def _within_group(
 # ----------------------------------------------------------------------------------------- mode
 
 
-def _prefers_highest(call: Call) -> bool:
-    """Whether of values that occur equally often the highest is the mode."""
-    return bool(call.options) and not call.options[0]
+def _prefers_highest(call: Call) -> bool | None:
+    """Whether of values that occur equally often the highest is the mode; None: any is."""
+    return not call.options[0] if call.options else None
 
 
 def mode_forms(call: Call) -> AggregateForms:

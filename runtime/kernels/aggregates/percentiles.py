@@ -15,6 +15,8 @@ from ...state.sorting import order_by
 from ..columns.floats import doubles, negative_zeros, normalised
 from ..columns.lists import elements_of, lists_of, rows_of
 from ..columns.ordering import ranks, valid
+from ..hashes.functions import Murmur3
+from .sets import hash_codes
 
 Int64 = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.float64]
@@ -82,11 +84,16 @@ def _negative_zero_first(lengths: Int64) -> Mask:
 
     Spark's sort leaves equal values in the order in which its hash map has them.
     """
+    places = _capacities(lengths) - 1
+    return (_NEGATIVE_ZERO & places) < (_ZERO & places)
+
+
+def _capacities(lengths: Int64) -> Int64:
+    """How many places Spark's hash map has for so many values: it fills seven tenths."""
     capacities = np.full(len(lengths), 64)
     while (small := lengths > capacities * 7 // 10).any():
         capacities[small] *= 2
-    places = capacities - 1
-    return (_NEGATIVE_ZERO & places) < (_ZERO & places)
+    return capacities
 
 
 def percentile(buffers: Sequence[Any], shares: Sequence[float], several: bool, down: bool) -> Any:
@@ -144,12 +151,22 @@ def _spaced(values: Any, used: Mask) -> Any:
     return values.take(pa.array(positions, mask=~used))
 
 
-def mode(buffers: Sequence[Any], highest: bool) -> Any:
-    """`mode`: of the values that occur most often the lowest, or the highest; floats normalised."""
+def mode(buffers: Sequence[Any], highest: bool | None) -> Any:
+    """`mode`: of the values that occur most often the lowest, or the highest; floats normalised.
+
+    Where nothing is said (None) it is the first in Spark's hash map, but for values that want the
+    same place there, of which the one that came first has it: here it is the lowest.
+    """
     counted = _Counted.of(buffers[0])
     used = counted.lengths > 0
+    rows = rows_of(counted.lengths)
     rank = -counted.ranks if highest else counted.ranks
-    order = order_by(rows_of(counted.lengths), -counted.counts, rank)
+    hashes = hash_codes(counted.values, boxed=True) if highest is None else None
+    places = np.zeros(len(rows), np.int64)
+    if hashes is not None:
+        spread = Murmur3.ints(hashes, np.zeros(len(hashes), Murmur3.word)).astype(np.int64)
+        places = spread & (_capacities(counted.lengths) - 1)[rows]
+    order = order_by(rows, -counted.counts, places, rank)
     chosen = counted.values.take(pa.array(order[counted.starts[used]]))
     return _spaced(normalised(chosen), used)
 

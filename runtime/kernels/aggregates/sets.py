@@ -30,7 +30,7 @@ def set_in_order(buffers: Sequence[Any]) -> Any:
     """
     lists = normalised(buffers[0])
     values, lengths = elements_of(lists)
-    hashes = _hashes(values)
+    hashes = hash_codes(values)
     if hashes is None:
         return lists
     hashes = hashes ^ (hashes.view(np.uint32) >> np.uint32(16)).view(np.int32)
@@ -43,8 +43,13 @@ def set_in_order(buffers: Sequence[Any]) -> Any:
     return lists_of(values.take(pa.array(order)), lengths, lists.type)
 
 
-def _hashes(values: Any) -> Hashes | None:
-    """The hash codes of values, of floats those of their bits; None: not known here."""
+def hash_codes(values: Any, *, boxed: bool = False) -> Hashes | None:
+    """The hash codes of values, of floats those of their bits; None: not known here.
+
+    Args:
+        values: an Arrow array.
+        boxed: those of Java's own classes; else Scala's, which are others for some longs.
+    """
     kind = values.type
     if pa.types.is_dictionary(kind):
         values, kind = values.dictionary_decode(), kind.value_type
@@ -58,7 +63,9 @@ def _hashes(values: Any) -> Hashes | None:
         found = _folded(_numbers(values).view(np.uint64))
     elif pa.types.is_integer(kind) or pa.types.is_temporal(kind):
         width = pa.int32() if kind.bit_width == 32 else pa.int64()
-        found = _long_hashes(_numbers(values.view(width) if pa.types.is_temporal(kind) else values))
+        numbers = _numbers(values.view(width) if pa.types.is_temporal(kind) else values)
+        is_long = boxed and numbers.dtype.itemsize == 8
+        found = _folded(numbers.view(np.uint64)) if is_long else _long_hashes(numbers)
     else:
         return None
     known = np.asarray(values.is_valid().to_numpy(zero_copy_only=False))
