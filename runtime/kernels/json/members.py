@@ -86,7 +86,8 @@ class Marks:
         count = np.cumsum(quotes, dtype=np.int32)
         outside = np.flatnonzero(~quotes & (count & 1 == 0))
         self._quotes = at.take(np.flatnonzero(quotes))
-        self._at, self._kinds, self._before = (one.take(outside) for one in (at, kinds, count))
+        self._at, self._kinds = at.take(outside), kinds.take(outside)
+        self._before = count.take(outside)
 
     def members(self, depth: int) -> Members:
         """The members of objects so deep in the lines: 1, those of the lines themselves."""
