@@ -240,9 +240,8 @@ FORMS += (
 FORMS += ("{:04d}-{:02d}-{:02d}", "{2}.{1}.{0:04d}", "{:04d}{:02d}{:02d}")
 
 
-@pytest.mark.parametrize(("option", "pattern"), PATTERNS)
-def test_patterns(files: Files, option: str, pattern: str) -> None:
-    """Times of each form under each pattern, some of them with a letter changed."""
+def times_in_forms(pattern: str) -> list[str]:
+    """Times of each form, some of them with a letter changed; others for another pattern."""
     chance = random.Random(pattern)
     values = []
     for form in FORMS * 30:
@@ -252,6 +251,12 @@ def test_patterns(files: Files, option: str, pattern: str) -> None:
         at = chance.randrange(len(text))
         changed = chance.choice(["", "9", "-", "x", " ", "t"])
         values.append(text if chance.random() < 0.6 else text[:at] + changed + text[at + 1 :])
+    return values
+
+
+@pytest.mark.parametrize(("option", "pattern"), PATTERNS)
+def test_patterns(files: Files, option: str, pattern: str) -> None:
+    values = times_in_forms(pattern)
     ddl = f"i int, c {TYPES.get(option, 'date')}, {CORRUPT} string"
     lines = [f"{number}|{value}" for number, value in enumerate(values)]
     assert len(files.refused(lines, ddl, {"sep": "|", option: pattern}, None)) < 10

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.expressions.evaluator import Evaluator
 from stateplan.runtime.kernels.expressions.operations import OPERATIONS
-from stateplan.runtime.kernels.expressions.programs.json_once import json_once
+from stateplan.runtime.kernels.expressions.programs.json_once import formats_of, json_once
 from stateplan.runtime.kernels.expressions.programs.program import Kind, Observed, Program, Step
 
 TEXTS = pa.record_batch(
@@ -86,6 +88,15 @@ def test_fields_of_two_types_are_read_apart() -> None:
     one, other = struct(A), struct(("a", "string"))
     steps = (TEXT, read(one), field(1, one, 0), read(other), field(3, other, 0))
     assert len(reading(same(Program(steps, (), (2, 4))))) == 2
+
+
+def test_times_in_two_formats_are_read_apart() -> None:
+    day, clock = ("yyyy-MM-dd", None, None), ("yyyy-MM-dd HH:mm:ss", None, None)
+    kind = struct(AT)
+    formats = [replace(read(kind), options=(one,)) for one in (day, clock, clock)]
+    steps = (TEXT, *formats, *(field(place, kind, 0) for place in (1, 2, 3)))
+    less = same(Program(steps, (), (4, 5, 6)))
+    assert [formats_of(step) for step in reading(less)] == [day, clock]
 
 
 @pytest.mark.parametrize("paths", [("$.a", "$.b"), ("$.a", "$.b", "$.a"), ("$.b", "$.b.c")])

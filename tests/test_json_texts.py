@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
+from test_csv_files import PATTERNS, TYPES, times_in_forms
 from test_json_files import COLUMNS, CUT, FEW, ODD_LINES, VALUES, ZONE, _record, schema_of, shown
 
 from stateplan.planner.model.schemas import types as t
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.kernels.errors import KernelError
 from stateplan.runtime.kernels.expressions.nested.json_reading import read_paths, read_texts
-from stateplan.runtime.kernels.json.support import path_steps
+from stateplan.runtime.kernels.json.support import path_steps, unsupported
+from stateplan.runtime.kernels.json.times import TimeTexts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,6 +46,9 @@ EVENTS = [
 ]
 
 
+TIMES = TimeTexts(ZONE)
+
+
 @pytest.fixture(scope="module")
 def session(spark: SparkSession) -> Iterator[SparkSession]:
     before = spark.conf.get("spark.sql.session.timeZone")
@@ -50,15 +57,25 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
     spark.conf.set("spark.sql.session.timeZone", str(before))
 
 
-def by_spark(session: SparkSession, texts: list[str | None], ddl: str) -> list[str]:
+def by_spark(
+    session: SparkSession,
+    texts: list[str | None],
+    ddl: str,
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> list[str]:
+    from pyspark.sql import functions as F
+
     table = pa.table({"v": pa.array(texts, pa.string())})
-    frame = session.createDataFrame(table).coalesce(1).selectExpr(f"from_json(v, '{ddl}') AS s")
+    read = F.from_json("v", ddl, dict(options)).alias("s")
+    frame = session.createDataFrame(table).coalesce(1).select(read)
     found = frame.toArrow()
     return [shown(found.slice(place, 1)) for place in range(len(texts))]
 
 
-def here(texts: list[str | None], columns: dict[str, t.DataType]) -> list[str]:
-    found = read_texts(pa.array(texts, pa.string()), pa.struct(list(schema_of(columns))), ZONE)
+def here(
+    texts: list[str | None], columns: dict[str, t.DataType], times: TimeTexts = TIMES
+) -> list[str]:
+    found = read_texts(pa.array(texts, pa.string()), pa.struct(list(schema_of(columns))), times)
     rows = pa.table({"s": found})
     return [shown(rows.slice(place, 1)) for place in range(len(texts))]
 
@@ -84,6 +101,37 @@ def test_texts_are_what_spark_makes_of_them(session: SparkSession, kind: str) ->
     chance = random.Random(kind)
     many = [chance.choice(taken) for _ in range(2000)]
     assert here([text for text, _ in many], columns) == [row for _, row in many]
+
+
+@pytest.mark.parametrize(("option", "pattern"), PATTERNS)
+def test_times_in_formats(session: SparkSession, option: str, pattern: str) -> None:
+    kind = TYPES.get(option, "date")
+    texts: list[str | None] = [
+        f'{{"i": {place}, "c0": {value}}}'
+        for place, value in enumerate(
+            [*map(json.dumps, times_in_forms(pattern)), "12", "-3.5", '""', "null", "[1]", "true"]
+        )
+    ]
+    options = {option: pattern}
+    columns = {"i": t.IntegerType(), "c0": COLUMNS[kind]}
+    times = TimeTexts.of(ZONE, options)
+    assert times != TIMES
+    assert unsupported(t.StructType((t.StructField("c0", COLUMNS[kind]),)), options) is None
+    expected = by_spark(session, texts, f"i int, c0 {kind}", options)
+    taken: list[tuple[str | None, str]] = []
+    for text, row in zip(texts, expected, strict=True):
+        try:
+            (found,) = here([text], columns, times)
+        except KernelError as error:
+            assert error.condition == "STATEPLAN_NOT_EXACT"
+            continue
+        assert found == row, text
+        taken.append((text, row))
+    assert len(taken) > len(texts) - 10
+    known = [one for one in taken if "None" not in one[1].rpartition(",")[2]]
+    assert known
+    many = [random.Random(pattern).choice(known) for _ in range(1000)] + taken
+    assert here([text for text, _ in many], columns, times) == [row for _, row in many]
 
 
 def test_records_are_read_at_once(session: SparkSession) -> None:
@@ -163,7 +211,7 @@ def test_texts_of_lists_and_maps_are_what_spark_makes_of_them(session: SparkSess
         for row, text in enumerate(texts):
             one = pa.array([text], pa.string())
             try:
-                found = read_texts(one, field.type, ZONE)
+                found = read_texts(one, field.type, TIMES)
             except KernelError:
                 continue
             assert found.to_pylist() == expected.slice(row, 1).to_pylist(), (root, text)
@@ -173,7 +221,7 @@ def test_texts_of_lists_and_maps_are_what_spark_makes_of_them(session: SparkSess
         read = [
             e for t, e in zip(texts, expected.to_pylist(), strict=True) if t in many.to_pylist()
         ]
-        assert read_texts(many, field.type, ZONE).to_pylist() == read
+        assert read_texts(many, field.type, TIMES).to_pylist() == read
 
 
 def test_json_tuple_finds_what_paths_of_a_name_find(session: SparkSession) -> None:
@@ -234,7 +282,7 @@ def test_values_that_are_no_strings_are_written_anew(session: SparkSession, tame
     for path, mine, column in zip(READ_PATHS, found, theirs.columns, strict=False):
         assert mine.to_pylist() == column.to_pylist(), path
     kind = theirs.column(len(READ_PATHS)).type
-    mine = read_texts(table.column(0).combine_chunks(), kind, ZONE)
+    mine = read_texts(table.column(0).combine_chunks(), kind, TIMES)
     assert mine.to_pylist() == theirs.column(len(READ_PATHS)).to_pylist()
 
 
@@ -280,5 +328,5 @@ def test_objects_are_maps(session: SparkSession, kind: str) -> None:
         expected = column.combine_chunks()
         for size in (1, 7, len(texts)):  # what is read one by one, and at once
             parts = (table.column(0).slice(i, size) for i in range(0, len(texts), size))
-            found = [read_texts(p.combine_chunks(), column.type, ZONE) for p in parts]
+            found = [read_texts(p.combine_chunks(), column.type, TIMES) for p in parts]
             assert pa.concat_arrays(found).to_pylist() == expected.to_pylist(), size

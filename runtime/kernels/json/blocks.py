@@ -31,6 +31,7 @@ from .conversion import (
 from .errors import BadValue, Uncertain
 from .lines import LineReader
 from .member_columns import MemberColumns
+from .times import TimeTexts
 
 _FEW = 512
 """So few lines are read one by one, not divided further."""
@@ -79,17 +80,19 @@ class BlockReader:
     Args:
         schema: the columns, a `pyarrow.Schema`.
         lines: reads lines one by one.
-        zone: the session's time zone.
+        times: how strings are read as dates and times.
         copied: whether a string is written anew of a value that is none: see `struct_reader`.
 
     Attributes:
         whole: whether whole blocks of this schema can be read at all.
     """
 
-    def __init__(self, schema: Any, lines: LineReader, zone: str, *, copied: bool = False) -> None:
+    def __init__(
+        self, schema: Any, lines: LineReader, times: TimeTexts, *, copied: bool = False
+    ) -> None:
         self._schema = schema
         self._lines = lines
-        self._zone = zone
+        self._times = times
         self._copied = copied
         self._failures = 0
         self._line = 1
@@ -179,7 +182,7 @@ class BlockReader:
         )
         if table.num_rows != count:
             raise Unlike
-        conversion, members = Conversion(self._zone), None
+        conversion, members = Conversion(self._times), None
         if apart:
             letters = np.frombuffer(block, np.uint8)
             members = MemberColumns(letters, lines, copied=self._copied, read=self._values)
@@ -235,8 +238,8 @@ class BlockReader:
         schema = pa.schema([("value", kind)])
         reader = BlockReader(
             schema,
-            LineReader(list(schema), "PERMISSIVE", self._zone, ""),
-            self._zone,
+            LineReader(list(schema), "PERMISSIVE", self._times, ""),
+            self._times,
             copied=self._copied,
         )
         found = reader.as_block(bytes_of(texts)[0])

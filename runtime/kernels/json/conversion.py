@@ -12,7 +12,8 @@ import pyarrow as pa
 from ..expressions.conversions.cast_strings import from_string
 from ..expressions.programs.program import Step
 from ..expressions.values.java_numbers import shown_floats
-from .times import timestamps
+from .time_columns import TimeColumn, UncertainValue
+from .times import TimeTexts, timestamps
 
 Positions = npt.NDArray[np.int64]
 _WRITTEN_ANEW = (pa.int64(), pa.float64(), pa.bool_())
@@ -31,14 +32,14 @@ class Conversion:
     """What Arrow read, as the types wanted.
 
     Args:
-        zone: the session's time zone.
+        times: how strings are read as dates and times.
 
     Attributes:
         odd: lines with values that Spark may read otherwise.
     """
 
-    def __init__(self, zone: str) -> None:
-        self._zone = zone
+    def __init__(self, times: TimeTexts) -> None:
+        self._times = times
         self.odd: list[Positions] = []
 
     def converted(self, array: Any, kind: Any, lines: LinesOf) -> Any:
@@ -60,8 +61,10 @@ class Conversion:
         if pa.types.is_decimal(kind):
             array.validate(full=True)  # Arrow reads whole numbers with too many digits
             return array
+        if pa.types.is_temporal(kind) and self._times.pattern(kind) is not None:
+            return self._by_pattern(array, kind, lines)
         if pa.types.is_timestamp(kind):
-            return timestamps(array, self._zone if kind.tz else None).view(kind)
+            return timestamps(array, self._times.zone if kind.tz else None).view(kind)
         if pa.types.is_date(kind):
             step = Step("cast", (), "date", ("string",), mode="TRY")
             days = from_string(step, array)
@@ -84,6 +87,16 @@ class Conversion:
             )
             return pa.ListArray.from_arrays(array.offsets, values, type=kind, mask=array.is_null())
         return array
+
+    def _by_pattern(self, array: Any, kind: Any, lines: LinesOf) -> Any:
+        zone = None if pa.types.is_date(kind) or kind.tz is None else self._times.zone
+        try:
+            found, bad = TimeColumn(kind, self._times.pattern(kind), zone)(array)
+        except UncertainValue:
+            raise Unlike from None
+        if bad is not None:
+            self.odd.append(lines(np.flatnonzero(bad)))
+        return found
 
     def _as_text(self, array: Any, lines: LinesOf) -> Any:
         """Strings of what Arrow read: of a whole number it is not known how it was written."""

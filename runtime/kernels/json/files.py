@@ -12,6 +12,7 @@ from .blocks import BlockReader
 from .filters import PushedFilter
 from .lines import LineReader
 from .support import corrupt_column
+from .times import TimeTexts
 
 
 def read_json(
@@ -47,16 +48,17 @@ def read_json(
     if corrupt >= 0 and len(schema) == 1:
         raise KernelError.of("UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN")
     mode = next((value for name, value in options.items() if name.lower() == "mode"), "PERMISSIVE")
+    times = TimeTexts.of(time_zone, options)
     lines = LineReader(
         list(schema),
         mode.upper(),
-        time_zone,
+        times,
         path,
         filters,
         start=part.start,
         corrupt=None if corrupt < 0 else corrupt,
     )
-    reader = BlockReader(schema, lines, time_zone)
+    reader = BlockReader(schema, lines, times)
     for block in blocks(path, part=part):
         for batch in reader.batches(block):
             for start in range(0, batch.num_rows, BATCH):

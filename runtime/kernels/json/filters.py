@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from .errors import Partial, Uncertain
+from .times import TimeTexts
 from .values import read_otherwise, space, struct_reader
 
 _IN_A_NUMBER_OR_WORD = re.compile(r"""[^"}\]][^ \t\n\r,}\]]""")
@@ -49,7 +50,7 @@ class SkippedRecords:
     Args:
         fields: the Arrow fields of the columns.
         filters: the conditions.
-        zone: the session's time zone.
+        times: how strings are read as dates and times.
 
     Attributes:
         asked_twice: whether the last record, which is not skipped, has a value that a condition is
@@ -58,12 +59,14 @@ class SkippedRecords:
 
     asked_twice: bool
 
-    def __init__(self, fields: Sequence[Any], filters: Sequence[PushedFilter], zone: str) -> None:
+    def __init__(
+        self, fields: Sequence[Any], filters: Sequence[PushedFilter], times: TimeTexts
+    ) -> None:
         self._fields = list(fields)
         self._filters = filters
         self._missing: list[int] = []
         self._partial = Partial()
-        self._read = struct_reader(self._fields, zone, self._partial, self._passes)
+        self._read = struct_reader(self._fields, times, self._partial, self._passes)
 
     def skipped(self, text: str) -> bool:
         """Whether a line is left out.

@@ -14,6 +14,7 @@ from ..readers.line_files import lines_before
 from .errors import BadValue, Partial, Uncertain
 from .filters import PushedFilter, SkippedRecords
 from .malformed import malformed
+from .times import TimeTexts
 from .values import read_otherwise, reader_of, skip, space, struct_reader
 
 _BOM = b"\xef\xbb\xbf"
@@ -31,7 +32,7 @@ class LineReader:
     Args:
         fields: the Arrow fields of the columns.
         mode: `PERMISSIVE`, `FAILFAST` or `DROPMALFORMED`.
-        zone: the session's time zone.
+        times: how strings are read as dates and times.
         path: the file, for messages.
         filters: the conditions that Spark's reader is given.
         copied: see `struct_reader`.
@@ -50,7 +51,7 @@ class LineReader:
         self,
         fields: list[Any],
         mode: str,
-        zone: str,
+        times: TimeTexts,
         path: str,
         filters: Sequence[PushedFilter] = (),
         *,
@@ -68,11 +69,11 @@ class LineReader:
         self._partial = Partial()
         self._fields = fields
         read = [field for place, field in enumerate(fields) if place != corrupt]
-        self._read = struct_reader(read, zone, self._partial, copied=copied, by_path=by_path)
-        self._filters = SkippedRecords(fields, filters, zone) if filters else None
+        self._read = struct_reader(read, times, self._partial, copied=copied, by_path=by_path)
+        self._filters = SkippedRecords(fields, filters, times) if filters else None
         self._nothing: Row = (None,) * len(read)
         self._mode = mode
-        self._zone = zone
+        self._times = times
         self._path = path
 
     def rows(self, line: bytes, number: int) -> list[Row]:
@@ -129,7 +130,7 @@ class LineReader:
             pa.types.is_list(kind) and pa.types.is_struct(kind.value_type) and text[start] == "{"
         )
         read = reader_of(
-            kind.value_type if single else kind, self._zone, self._partial, copied=True
+            kind.value_type if single else kind, self._times, self._partial, copied=True
         )
         try:
             value, _ = read(text, start)

@@ -24,6 +24,7 @@ from ....planner.model.schemas.types import (
     TimestampNTZType,
     TimestampType,
 )
+from .time_patterns import unsupported_pattern
 
 _TYPES = {
     BooleanType,
@@ -41,6 +42,8 @@ _TYPES = {
     TimestampNTZType,
 }
 _CORRUPT = "columnnameofcorruptrecord"
+FORMATS = ("timestampformat", "timestampntzformat", "dateformat")
+"""The options that are patterns of java.time."""
 _MODES = ("PERMISSIVE", "FAILFAST", "DROPMALFORMED")
 _DEFAULTS = {
     "multiline": ("false",),
@@ -75,6 +78,10 @@ def unsupported(schema: StructType, options: Mapping[str, str]) -> str | None:
     for name, value in options.items():
         if name.lower() == _CORRUPT:
             continue
+        if name.lower() in FORMATS:
+            if unsupported_format(name, value):
+                return f"the option '{name}' is '{value}'"
+            continue
         if name.lower() == "mode":
             accepted: tuple[str, ...] = tuple(mode.lower() for mode in _MODES)
         else:
@@ -88,6 +95,12 @@ def unsupported(schema: StructType, options: Mapping[str, str]) -> str | None:
         if field.name == corrupt and type(field.data_type) is not StringType:
             return f"the column '{corrupt}' takes malformed lines, and is no STRING"
     return _unsupported_type(schema)
+
+
+def unsupported_format(name: str, pattern: str) -> bool:
+    """Whether a reader's option is a pattern of which it is not certain what it matches."""
+    offset = "X" in pattern and name.lower() != "timestampformat"
+    return unsupported_pattern(pattern) or offset
 
 
 def _unsupported_type(data_type: DataType) -> str | None:

@@ -1,11 +1,13 @@
-"""Strings of JSON files as dates and timestamps, where no format is given.
+"""Strings of JSON files as dates and timestamps.
 
-SparkDateTimeUtils.stringToDate and stringToTimestamp.
+Where no format is given SparkDateTimeUtils.stringToDate and stringToTimestamp.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from ..expressions.values.dates import SPACES, read_date
 from ..expressions.values.vectors import numbers, spread
 from ..expressions.values.zones import DAY, MICROS, zone_of
 from .errors import BadValue, Uncertain
+from .support import FORMATS
 
 _TIMESTAMP = re.compile(
     r"([+-]?\d{4,6}(?:-\d{1,2}(?:-\d{1,2})?)?)"
@@ -30,6 +33,33 @@ _OFFSET = re.compile(
 )
 _MOST_SECONDS = 18 * 3600
 """Java's zones are at most 18 hours from UTC."""
+
+
+@dataclass(frozen=True)
+class TimeTexts:
+    """How strings are read as dates and times.
+
+    Attributes:
+        zone: the session's time zone.
+        timestamp, ntz, date: patterns of java.time; None: the forms that Spark's casts take.
+    """
+
+    zone: str
+    timestamp: str | None = None
+    ntz: str | None = None
+    date: str | None = None
+
+    @classmethod
+    def of(cls, zone: str, options: Mapping[str, str]) -> TimeTexts:
+        """As the options of a reader say."""
+        lower = {name.lower(): value for name, value in options.items()}
+        return cls(zone, *(lower.get(name) for name in FORMATS))
+
+    def pattern(self, kind: Any) -> str | None:
+        """The pattern of an Arrow type of dates or times."""
+        if pa.types.is_date(kind):
+            return self.date
+        return self.ntz if kind.tz is None else self.timestamp
 
 
 def read_day(text: str) -> int:

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from .copies import written_anew
 from .errors import BadValue, Partial, Uncertain
-from .times import read_day, read_timestamp
+from .time_columns import TimeColumn
+from .times import TimeTexts, read_day, read_timestamp
 
 Reader = Callable[[str, int], tuple[Any, int]]
 
@@ -65,19 +66,19 @@ def written(text: str) -> str:
 
 
 def reader_of(
-    kind: Any, zone: str, partial: Partial, *, copied: bool = False, by_path: bool = False
+    kind: Any, times: TimeTexts, partial: Partial, *, copied: bool = False, by_path: bool = False
 ) -> Reader:
     """The reader of values of an Arrow type; `copied` and `by_path`: see `struct_reader`."""
     if pa.types.is_struct(kind):
-        return struct_reader(list(kind), zone, partial, copied=copied, by_path=by_path)
+        return struct_reader(list(kind), times, partial, copied=copied, by_path=by_path)
     if pa.types.is_list(kind):
-        element = reader_of(kind.value_type, zone, partial, copied=copied, by_path=by_path)
+        element = reader_of(kind.value_type, times, partial, copied=copied, by_path=by_path)
         return _list_reader(element, by_path)
     if pa.types.is_map(kind):
-        return _map_reader(reader_of(kind.item_type, zone, partial, copied=copied))
+        return _map_reader(reader_of(kind.item_type, times, partial, copied=copied))
     if pa.types.is_string(kind):
         return _copy_string if copied else _read_string
-    return _scalar_reader(_converter(kind, zone))
+    return _scalar_reader(_converter(kind, times))
 
 
 # ------------------------------------------------------------------------------------- with parts
@@ -117,7 +118,7 @@ def _key(text: str, at: int) -> tuple[str, int]:
 
 def struct_reader(
     fields: list[Any],
-    zone: str,
+    times: TimeTexts,
     partial: Partial,
     passes: Callable[[int, list[Any]], bool] | None = None,
     *,
@@ -128,7 +129,7 @@ def struct_reader(
 
     Args:
         fields: the Arrow fields.
-        zone: the session's time zone.
+        times: how strings are read as dates and times.
         partial: takes note of what is odd.
         copied: whether a string is written anew of a value that is none, as from_json does; the
             readers of files take its text as it stands.
@@ -139,7 +140,7 @@ def struct_reader(
     readers = {
         field.name: (
             place,
-            reader_of(field.type, zone, partial, copied=copied, by_path=by_path),
+            reader_of(field.type, times, partial, copied=copied, by_path=by_path),
         )
         for place, field in enumerate(fields)
     }
@@ -290,7 +291,7 @@ def _empty(convert: Callable[[str, str], Any]) -> bytes:
     return b""
 
 
-def _converter(kind: Any, zone: str) -> Callable[[str, str], Any]:
+def _converter(kind: Any, times: TimeTexts) -> Callable[[str, str], Any]:
     if pa.types.is_boolean(kind):
         return _boolean
     if pa.types.is_integer(kind):
@@ -303,11 +304,21 @@ def _converter(kind: Any, zone: str) -> Callable[[str, str], Any]:
         return lambda token, sort: read_decimal(token, sort, kind.precision, kind.scale)
     if pa.types.is_binary(kind):
         return _binary
+    read = _time_reader(kind, times)
+    if kind.bit_width == 64 and kind.tz is not None:
+        return lambda token, sort: _timestamp(token, sort, read)
+    return lambda token, sort: _time(token, sort, read)
+
+
+def _time_reader(kind: Any, times: TimeTexts) -> Callable[[str], int]:
+    """What reads a string as a date, or a timestamp."""
+    zone = None if pa.types.is_date(kind) or kind.tz is None else times.zone
+    pattern = times.pattern(kind)
+    if pattern is not None:
+        return TimeColumn(kind, pattern, zone).read
     if pa.types.is_date(kind):
-        return _date
-    if kind.tz is None:
-        return _timestamp_without_zone
-    return lambda token, sort: _timestamp(token, sort, zone)
+        return read_day
+    return lambda text: read_timestamp(text, zone)
 
 
 def _boolean(token: str, sort: str) -> bool:
@@ -379,20 +390,14 @@ def _binary(token: str, sort: str) -> bytes:
     return base64.b64decode(token)
 
 
-def _date(token: str, sort: str) -> int:
+def _time(token: str, sort: str, read: Callable[[str], int]) -> int:
     if sort != "string":
         raise BadValue
-    return read_day(token)
+    return read(token)
 
 
-def _timestamp(token: str, sort: str, zone: str) -> int:
+def _timestamp(token: str, sort: str, read: Callable[[str], int]) -> int:
     if sort == "string":
-        return read_timestamp(token, zone)
+        return read(token)
     micros = _whole(token, sort, 64) * 1_000_000
     return (micros + (1 << 63)) % (1 << 64) - (1 << 63)  # Java's product wraps around
-
-
-def _timestamp_without_zone(token: str, sort: str) -> int:
-    if sort != "string":
-        raise BadValue
-    return read_timestamp(token, None)

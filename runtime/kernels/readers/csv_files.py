@@ -20,10 +20,11 @@ from ..file_parts import WHOLE, FilePart
 from ..json.errors import Uncertain
 from ..json.filters import PushedFilter
 from ..json.malformed import malformed
+from ..json.time_columns import Column, UncertainValue
 from .csv_lines import CsvBlock
 from .csv_options import CsvOptions, csv_options
 from .csv_tokens import BLANKS, Tokenizer, Tokens
-from .csv_values import Column, UncertainValue, converter
+from .csv_values import converter
 from .line_files import BATCH, blocks, lines_before
 
 _SPLIT = 4 << 20

@@ -22,7 +22,7 @@ from ....planner.model.schemas.types import (
     TimestampType,
 )
 from ....planner.model.text.time_zones import known_zone
-from .time_patterns import unsupported_pattern
+from ..json.support import unsupported_format
 
 _TYPES = (
     *(BooleanType, ByteType, ShortType, IntegerType, LongType, FloatType, DoubleType, DecimalType),
@@ -223,9 +223,7 @@ class _Given:
     def pattern(self, name: str) -> str | None:
         pattern = self.lower.get(name.lower())
         if pattern is not None and (
-            unsupported_pattern(pattern)
-            or "enabledatetimeparsingfallback" in self.lower
-            or (name != "timestampFormat" and "X" in pattern)
+            unsupported_format(name, pattern) or "enabledatetimeparsingfallback" in self.lower
         ):
             raise self.refusal(name)
         return pattern

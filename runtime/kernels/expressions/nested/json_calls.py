@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from ...errors import NOT_EXACT, KernelError
 from ...json.support import path_steps
-from ..programs.json_once import PARTS, UNIQUE
+from ...json.times import TimeTexts
+from ..programs.json_once import PARTS, UNIQUE, formats_of
 from ..programs.program import Kind, Step
 from ..values.vectors import Value, plain, plain_type, shown_type
 from .json_reading import read_paths, read_texts
@@ -29,7 +30,8 @@ def from_json(step: Step, text: Any) -> Any:
     def of_kind(kind: Kind) -> Read:
         unique = UNIQUE in step.options
         wanted = shown_type(kind)
-        return lambda texts: plain(read_texts(texts, wanted, step.zone, unique=unique), kind)
+        times = TimeTexts(step.zone, *formats_of(step))
+        return lambda texts: plain(read_texts(texts, wanted, times, unique=unique), kind)
 
     def of_field(name: str, kind: Kind) -> Read:
         read = of_kind(("struct", (name,), (kind,)))

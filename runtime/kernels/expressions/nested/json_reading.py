@@ -19,6 +19,7 @@ from ...json.blocks import UNLIKE, BlockReader
 from ...json.conversion import Unlike
 from ...json.errors import Uncertain
 from ...json.lines import LineReader
+from ...json.times import TimeTexts
 
 _ROOT = "value"
 """The name of what is no struct, in a struct of it."""
@@ -28,13 +29,13 @@ _FAILURES = 8
 """After so many blocks in a row that Arrow does not read, it is not asked again."""
 
 
-def read_texts(texts: Any, kind: Any, zone: str, *, unique: bool = False) -> Any:
+def read_texts(texts: Any, kind: Any, times: TimeTexts, *, unique: bool = False) -> Any:
     """Structs, lists or maps of texts: null for null, and for a text without a value.
 
     Args:
         texts: an array of strings.
         kind: the Arrow type of the results.
-        zone: the session's time zone.
+        times: how strings are read as dates and times.
         unique: whether a name that is read must not stand twice.
 
     Raises:
@@ -43,7 +44,7 @@ def read_texts(texts: Any, kind: Any, zone: str, *, unique: bool = False) -> Any
     """
     is_struct = pa.types.is_struct(kind)
     wanted = kind if is_struct else pa.struct([(_ROOT, kind)])
-    reader = _Texts(wanted, zone, unique=unique, root=None if is_struct else kind)
+    reader = _Texts(wanted, times, unique=unique, root=None if is_struct else kind)
     parts = list(reader.structs(texts))
     found = pa.concat_arrays(parts) if parts else pa.array([], wanted)
     return found if is_struct else pc.struct_field(found, [0])
@@ -60,7 +61,7 @@ def read_paths(texts: Any, paths: Sequence[Sequence[str | int]]) -> list[Any]:
     while left:  # what is a string for one path is none for another that goes on there
         tree: _Tree = {}
         taken = [place for place in left if _grows(tree, paths[place])]
-        reader = _Texts(_kind(tree), "UTC", by_path=True)
+        reader = _Texts(_kind(tree), TimeTexts("UTC"), by_path=True)
         parts = list(reader.structs(texts))
         for place in taken:
             ends = [_at(part, paths[place]) for part in parts]
@@ -122,7 +123,7 @@ class _Texts:
 
     Args:
         kind: the type of the structs.
-        zone: the session's time zone.
+        times: how strings are read as dates and times.
         by_path, unique: see `LineReader`.
         root: the type of the values, where they are no structs but the only field of one.
     """
@@ -130,7 +131,7 @@ class _Texts:
     def __init__(
         self,
         kind: Any,
-        zone: str,
+        times: TimeTexts,
         *,
         by_path: bool = False,
         unique: bool = False,
@@ -140,9 +141,9 @@ class _Texts:
         self._root = root
         self._name = "get_json_object" if by_path else "from_json"
         self._lines = LineReader(
-            list(kind), "PERMISSIVE", zone, "", copied=True, by_path=by_path, unique=unique
+            list(kind), "PERMISSIVE", times, "", copied=True, by_path=by_path, unique=unique
         )
-        self._blocks = BlockReader(pa.schema(list(kind)), self._lines, zone, copied=True)
+        self._blocks = BlockReader(pa.schema(list(kind)), self._lines, times, copied=True)
         self._failures = 0
 
     def structs(self, texts: Any) -> Iterator[Any]:

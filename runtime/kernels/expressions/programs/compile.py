@@ -32,7 +32,7 @@ from .....planner.model.schemas.types import (
 from .....planner.model.text.literal_text import session_time_zone
 from .....planner.model.text.time_zones import known_zone
 from .....planner.model.tree import replace
-from ...json.support import corrupt_column, is_written
+from ...json.support import FORMATS, corrupt_column, is_written
 from ...json.support import unsupported as json_unsupported
 from .accepting_nested import different_keys
 from .day_times import IntervalOfText, in_day_time, is_zero
@@ -331,7 +331,10 @@ class _Compiler:
             raise Unsupported(f"from_json: the field '{corrupt}' takes malformed texts")
         place = self._operation("from_json", call, call.arguments)
         zone = self._zone(call.time_zone, *leaves(self.steps[place].kind))
-        return self._add(replace(self.steps[place], zone=zone))
+        lower = {name.lower(): value for name, value in options.items()}
+        formats = tuple(lower.get(name) for name in FORMATS)
+        chosen = (formats,) if any(formats) else ()
+        return self._add(replace(self.steps[place], zone=zone, options=chosen))
 
     def _operation(
         self,

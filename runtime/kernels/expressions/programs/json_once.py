@@ -26,6 +26,14 @@ PARTS = "parts"
 UNIQUE = "unique"
 """The option of a from_json by which a name that is read must not stand twice in a text."""
 
+Formats = tuple[str | None, ...]
+"""The patterns of a from_json's dates and times (`FORMATS` of json/support.py)."""
+
+
+def formats_of(step: Step) -> Formats:
+    """The formats of a from_json, where it has any."""
+    return next((option for option in step.options if isinstance(option, tuple)), ())
+
 
 def json_once(program: Program) -> Program:
     """The program in which each text is parsed as seldom as can be."""
@@ -69,6 +77,7 @@ class _Reading:
     Attributes:
         fields: names, or paths, and the kinds of their values.
         zone: in which timestamps are read; None: there are none.
+        formats: of dates and times.
         of_map: whether they are keys of a map, of which none can stand twice.
         whole: whether the struct itself is wanted, so that it can have no other fields.
         place: where the step stands that reads; None: nowhere yet.
@@ -76,6 +85,7 @@ class _Reading:
 
     fields: dict[str, Kind]
     zone: str | None = None
+    formats: Formats = ()
     of_map: bool = False
     whole: bool = False
     place: int | None = field(default=None, compare=False)
@@ -84,7 +94,7 @@ class _Reading:
         """Take in what another one reads; False: that cannot be."""
         if any(self.fields.get(name, kind) != kind for name, kind in other.fields.items()):
             return False
-        if self.of_map != other.of_map:
+        if (self.of_map, self.formats) != (other.of_map, other.formats):
             return False
         if None not in (self.zone, other.zone) and self.zone != other.zone:
             return False
@@ -99,7 +109,8 @@ class _Reading:
         kind: Kind = ("struct", tuple(self.fields), tuple(self.fields.values()))
         if step.name == "from_json":
             options = () if self.whole else (PARTS, UNIQUE) if self.of_map else (PARTS,)
-            return replace(step, kind=kind, zone=self.zone or "UTC", options=options)
+            formats = (self.formats,) if self.formats else ()
+            return replace(step, kind=kind, zone=self.zone or "UTC", options=(*options, *formats))
         text = replace(step, inputs=step.inputs[:1], kinds=step.kinds[:1])
         return replace(text, kind=kind, options=tuple(self.fields))
 
@@ -133,7 +144,7 @@ def _readings(program: Program) -> Mapping[int, _Reading]:
             if not whole:
                 fields = {name: kind for name, kind in fields.items() if name in names}
             zone = step.zone if any("timestamp" in leaves(k) for k in fields.values()) else None
-            wanted[place] = _Reading(fields, zone, whole=whole)
+            wanted[place] = _Reading(fields, zone, formats_of(step), whole=whole)
         elif step.name == "from_json" and step.kind[2] == ("string", "string") and not whole:
             wanted[place] = _Reading(dict.fromkeys(sorted(names), "string"), of_map=True)
     known: dict[tuple[str, int], list[_Reading]] = {}

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from ..expressions.values.dates import read_date
-from ..json.errors import BadValue, Uncertain
+from .errors import BadValue, Uncertain
 
 Read = Callable[[str], tuple[int, int | None]]
 """Gives the microseconds of the local time since 1970, and the offset in seconds if there is one.
@@ -107,6 +106,8 @@ def _moment(parts: dict[str, str | None]) -> tuple[int, int | None]:
     def whole(name: str, usual: int = 0) -> int:
         text = parts.get(name)
         return usual if text is None else int(text)
+
+    from ..expressions.values.dates import read_date  # numpy, for who reads, not for who asks
 
     name = parts.get("name")
     month = whole("month", 1) if name is None else _MONTHS.index(name.lower()) + 1
