@@ -96,6 +96,7 @@ def values(spark: SparkSession) -> DataFrame:
         {"format": "json", "options": {"timestampFormat": "yyyy/MM/dd HH:mm:ssXXX"}},
         {"format": "json", "options": {"timestampFormat": "dd HH:mmXXXXX"}},
         {"format": "json", "options": {"dateFormat": "dd.MM.yyyy", "compression": "bzip2"}},
+        {"format": "json", "options": {"ignoreNullFields": "false"}},
         {"format": "json", "parts": ("z", "n", "y", "o")},
         {"format": "json", "parts": ("d", "f", "m")},
         {"format": "csv"},
@@ -192,7 +193,7 @@ def test_no_file_has_more_records_than_asked_for(spark: SparkSession, tmp_path: 
 @pytest.mark.parametrize(
     ("format", "schema", "options", "words"),
     [
-        ("json", "a INT", {"ignoreNullFields": "false"}, "'ignorenullfields' = 'false'"),
+        ("json", "a INT", {"pretty": "true"}, "'pretty' = 'true'"),
         ("json", "a INT", {"encoding": "UTF-16"}, "'encoding' = 'UTF-16'"),
         ("json", "m MAP<INT, INT>", {}, "to_json of"),
         ("csv", "a INT", {"sep": "::"}, "'sep' = '::'"),

@@ -66,7 +66,7 @@ _PATTERNS: Mapping[type[DataType], str] = {
 _REFUSED: Mapping[str, frozenset[str]] = {
     "json": frozenset(
         (
-            *("ignorenullfields", "pretty", "locale", "timezone"),
+            *("pretty", "locale", "timezone"),
             *("writenonasciicharacterascodepoint", "writenullifwithdefaultvalue"),
         )
     ),
@@ -79,6 +79,7 @@ _REFUSED: Mapping[str, frozenset[str]] = {
     "text": frozenset(),
 }
 """Options that Spark's writers heed and this one does not. Spark passes over any others."""
+_KEEPS_NULL = "ignorenullfields"
 _ONE_SIGN = ("sep", "delimiter", "quote", "escape")
 
 
@@ -108,6 +109,8 @@ class FileWriter:
             refused = name in _REFUSED.get(self.format, ())
             if name in ("encoding", "charset") and self.format in _TEXT_FORMATS:
                 refused = value.upper().replace("-", "") != "UTF8"
+            if name == _KEEPS_NULL and self.format == "json":
+                refused = value.lower() not in ("true", "false")
             if name in _ONE_SIGN and self.format == "csv":
                 refused = len(value) != 1 or value == "\0"
             if refused:
@@ -212,17 +215,23 @@ class FileWriter:
         return Evaluator(program)
 
     def _json(self) -> Expression:
-        """`to_json` of all columns; those without a type are null, and left out."""
-        kept = [column for column in self._data if not isinstance(column.type_, NullType)]
-        if not kept:
+        """`to_json` of all columns; those without a type are null."""
+        keeps_null = self._options.get(_KEEPS_NULL, "true").lower() == "false"
+        columns = self._data
+        if not keeps_null:
+            columns = tuple(c for c in columns if not isinstance(c.type_, NullType))
+        if not columns:
             return Literal(value="{}", type_=STRING)
         pairs: list[Expression] = []
-        for column in kept:
+        for column in columns:
             pairs += [Literal(value=column.name, type_=STRING), self._in_json(column)]
         struct = Call(name="named_struct", arguments=tuple(pairs))
-        return Call(name="to_json", arguments=(struct,), time_zone=self.time_zone)
+        options = (((_KEEPS_NULL, "false"),),) if keeps_null else ()
+        return Call(name="to_json", arguments=(struct,), options=options, time_zone=self.time_zone)
 
     def _in_json(self, column: AttributeReference) -> Expression:
+        if isinstance(column.type_, NullType):
+            return Literal(value=None, type_=STRING)
         pattern = _PATTERNS.get(type(column.type_))
         return self._shown(column) if pattern in self._options else column
 
