@@ -84,8 +84,10 @@ class Rows(ABC):
         return self.over_parts(kind, over)
 
     def numbered(self) -> Self:
-        """Rows without columns with one: on its way to the engine or back a batch of none would
-        lose its number of rows."""
+        """Rows without columns as rows with one.
+
+        A batch without any would lose its number of rows on the way to the engine and back.
+        """
         return self.made(ROW, _with_row)
 
     def only(self, places: Sequence[int]) -> Self:

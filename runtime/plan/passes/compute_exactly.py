@@ -22,6 +22,7 @@ from ....planner.model.expressions.core import (
     AttributeReference,
     Call,
     Expression,
+    LambdaFunction,
     Literal,
     SortOrder,
     lit,
@@ -154,13 +155,15 @@ class _Exactly:
         drawn: list[Alias] = []
 
         def named(part: Expression) -> Expression:
-            if not (isinstance(part, Call) and part.spec.random_seed):
-                return part
-            drawn.append(Alias(child=part, name="drawn"))
-            return to_attribute(drawn[-1])
+            if isinstance(part, Call) and part.spec.random_seed:
+                drawn.append(Alias(child=part, name="drawn"))
+                return to_attribute(drawn[-1])
+            if isinstance(part, LambdaFunction) or part.deterministic:
+                return part  # a lambda draws for each element
+            return part.with_new_children(tuple(map(named, part.children)))
 
-        conditions = tuple(c.transform_up(named) for c in node.conditions)
-        columns = tuple(c if _is_drawn(c) else c.transform_up(named) for c in node.columns)
+        conditions = tuple(map(named, node.conditions))
+        columns = tuple(c if _is_drawn(c) else named(c) for c in node.columns)
         if not drawn:
             return None
         passed = used_by((*conditions, *columns), node.child.output)

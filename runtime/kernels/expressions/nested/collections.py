@@ -57,7 +57,8 @@ def counted(step: Step, *bounds: Value) -> Any:
     by = steps[0] if steps else np.where(first <= last, unit, -unit)
     if step.kinds[0] == "date" and steps:
         by = by // DAY
-    width = last.astype(object) - first if step.kinds[0] == "bigint" else last - first
+    far = (np.maximum(np.abs(first), np.abs(last)) >> 62).any()
+    width = last.astype(object) - first if far else last - first
     if (known & ((width * np.sign(by) < 0) | ((by == 0) & (width != 0)))).any():
         raise not_exact("A sequence's step leads away from its end: there Spark fails.")
     lengths = np.where(known, np.abs(width) // np.maximum(np.abs(by), 1) + 1, 0)
