@@ -473,6 +473,25 @@ def test_percentiles_tell_the_two_zeros_apart(spark: SparkSession) -> None:
         assert repr(in_steps(frame, texts, Conf(), by_row=by_row)) == repr(expected)
 
 
+def test_the_mode_of_what_is_equally_frequent_is_the_first_in_sparks_hash_map(
+    spark: SparkSession,
+) -> None:
+    frame = spark.range(0, 400, 1, 1).selectExpr(
+        "id % 40 AS k",
+        "id DIV 200 AS b",
+        "concat('é', char(97 + pmod(hash(id), 9))) AS s",
+        # 2 and 4 want the same place there: of these the one that came first would be the mode.
+        "array(-7L, 0L, 1L, 3L, 5L, 10000000000L)[pmod(hash(id, 4), 6)] AS l",
+        "CAST(pmod(hash(id, 1), 7) AS INT) AS i",
+        "pmod(hash(id, 2), 6) / 4D AS v",
+        "pmod(hash(id, 3), 2) = 0 AS o",
+    )
+    texts = ["mode(s)", "mode(l)", "mode(i)", "mode(v)", "mode(o)"]
+    expected = _by_key(frame.groupBy("k").agg(*(_aggregate(t, i) for i, t in enumerate(texts))))
+    for by_row in (False, True):
+        assert in_steps(frame, texts, Conf(), by_row=by_row) == expected
+
+
 _SKETCH = "0201070403000208862ff90dcbd7c204" + "00" * 24
 """An HLL sketch of 2^4 slots, of two values."""
 

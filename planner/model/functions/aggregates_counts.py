@@ -150,7 +150,9 @@ def _within_group(
 
 def _prefers_highest(call: Call) -> bool | None:
     """Whether of values that occur equally often the highest is the mode; None: any is."""
-    return not call.options[0] if call.options else None
+    if call.options:
+        return not call.options[0]
+    return None if len(call.arguments) == 1 else False  # mode(value, true)
 
 
 def mode_forms(call: Call) -> AggregateForms:
