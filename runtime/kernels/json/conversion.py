@@ -64,7 +64,7 @@ class Conversion:
         if pa.types.is_temporal(kind) and self._times.pattern(kind) is not None:
             return self._by_pattern(array, kind, lines)
         if pa.types.is_timestamp(kind):
-            return timestamps(array, self._times.zone if kind.tz else None).view(kind)
+            return timestamps(array, self._times.zone_of(kind)).view(kind)
         if pa.types.is_date(kind):
             step = Step("cast", (), "date", ("string",), mode="TRY")
             days = from_string(step, array)
@@ -89,9 +89,9 @@ class Conversion:
         return array
 
     def _by_pattern(self, array: Any, kind: Any, lines: LinesOf) -> Any:
-        zone = None if pa.types.is_date(kind) or kind.tz is None else self._times.zone
+        pattern, zone = self._times.pattern(kind), self._times.zone_of(kind)
         try:
-            found, bad = TimeColumn(kind, self._times.pattern(kind), zone)(array)
+            found, bad = TimeColumn(kind, pattern, zone)(array)
         except UncertainValue:
             raise Unlike from None
         if bad is not None:

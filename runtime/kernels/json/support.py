@@ -103,6 +103,19 @@ def unsupported_format(name: str, pattern: str) -> bool:
     return unsupported_pattern(pattern) or offset
 
 
+def formats_in(options: Mapping[str, str]) -> tuple[str | None, ...]:
+    """The patterns that options give, in the order of FORMATS."""
+    lower = {name.lower(): value for name, value in options.items()}
+    return tuple(lower.get(name) for name in FORMATS)
+
+
+def keeps_null(options: Mapping[str, str]) -> bool | None:
+    """Whether `to_json` shows fields that are null; None: there are options not known here."""
+    lower = {name.lower(): value.lower() for name, value in options.items()}
+    ignores = lower.pop("ignorenullfields", "true")
+    return None if lower or ignores not in ("true", "false") else ignores == "false"
+
+
 def _unsupported_type(data_type: DataType) -> str | None:
     match data_type:
         case StructType(fields=fields):

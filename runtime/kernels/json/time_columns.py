@@ -21,7 +21,7 @@ from ..expressions.values.vectors import numbers
 from ..expressions.values.zones import DAY, zone_of
 from .errors import BadValue, Uncertain
 from .time_patterns import reader_of
-from .times import read_timestamp, timestamps
+from .times import TimeTexts, read_day, read_timestamp, timestamps
 
 _ISO = re.compile(r"[yu]{4}-MM-dd(?:(?: |'T')HH:mm:ss(?:\.(S{1,6}))?(XXX)?)?")
 
@@ -144,3 +144,11 @@ class TimeColumn:
         if self._zone is None:
             return local
         return int(zone_of(self._zone).utc(np.int64(local)))
+
+
+def time_reader(kind: Any, times: TimeTexts) -> Callable[[str], int]:
+    """What reads one string of a JSON text as a date or a timestamp, as `TimeColumn.read` does."""
+    zone, pattern = times.zone_of(kind), times.pattern(kind)
+    if pattern is not None:
+        return TimeColumn(kind, pattern, zone).read
+    return read_day if pa.types.is_date(kind) else lambda text: read_timestamp(text, zone)

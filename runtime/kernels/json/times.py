@@ -20,7 +20,7 @@ from ..expressions.values.dates import SPACES, read_date
 from ..expressions.values.vectors import numbers, spread
 from ..expressions.values.zones import DAY, MICROS, zone_of
 from .errors import BadValue, Uncertain
-from .support import FORMATS
+from .support import formats_in
 
 _TIMESTAMP = re.compile(
     r"([+-]?\d{4,6}(?:-\d{1,2}(?:-\d{1,2})?)?)"
@@ -52,14 +52,17 @@ class TimeTexts:
     @classmethod
     def of(cls, zone: str, options: Mapping[str, str]) -> TimeTexts:
         """As the options of a reader say."""
-        lower = {name.lower(): value for name, value in options.items()}
-        return cls(zone, *(lower.get(name) for name in FORMATS))
+        return cls(zone, *formats_in(options))
 
     def pattern(self, kind: Any) -> str | None:
         """The pattern of an Arrow type of dates or times."""
         if pa.types.is_date(kind):
             return self.date
         return self.ntz if kind.tz is None else self.timestamp
+
+    def zone_of(self, kind: Any) -> str | None:
+        """The time zone of an Arrow type: None where it is of dates, or of times without one."""
+        return None if pa.types.is_date(kind) or kind.tz is None else self.zone
 
 
 def read_day(text: str) -> int:

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from .copies import written_anew
 from .errors import BadValue, Partial, Uncertain
-from .time_columns import TimeColumn
-from .times import TimeTexts, read_day, read_timestamp
+from .time_columns import time_reader
+from .times import TimeTexts
 
 Reader = Callable[[str, int], tuple[Any, int]]
 
@@ -304,21 +304,10 @@ def _converter(kind: Any, times: TimeTexts) -> Callable[[str, str], Any]:
         return lambda token, sort: read_decimal(token, sort, kind.precision, kind.scale)
     if pa.types.is_binary(kind):
         return _binary
-    read = _time_reader(kind, times)
+    read = time_reader(kind, times)
     if kind.bit_width == 64 and kind.tz is not None:
         return lambda token, sort: _timestamp(token, sort, read)
     return lambda token, sort: _time(token, sort, read)
-
-
-def _time_reader(kind: Any, times: TimeTexts) -> Callable[[str], int]:
-    """What reads a string as a date, or a timestamp."""
-    zone = None if pa.types.is_date(kind) or kind.tz is None else times.zone
-    pattern = times.pattern(kind)
-    if pattern is not None:
-        return TimeColumn(kind, pattern, zone).read
-    if pa.types.is_date(kind):
-        return read_day
-    return lambda text: read_timestamp(text, zone)
 
 
 def _boolean(token: str, sort: str) -> bool:

@@ -1,7 +1,7 @@
 """`asin`, `acos`, `atan`, `atan2`, `cbrt`, `expm1`, `sinh`, `cosh`, `tanh` of java.lang.StrictMath.
 
 Each sum and product is rounded by itself, in the order of fdlibm, whose branches are masks here.
-Sines, cosines and tangents are not among them: Java computes those with what the processor has.
+Sines and cosines are not among them (sines.py): Java computes those with what the processor has.
 """
 
 from __future__ import annotations

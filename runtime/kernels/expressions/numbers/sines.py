@@ -8,6 +8,7 @@ for some numbers.
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
@@ -104,10 +105,10 @@ def _table() -> Any:
 
 def _nearest_power(number: Decimal) -> Decimal:
     """The power of two that is nearest to a number of at most 1, with its sign; 0 for 0."""
+    if not number:
+        return number
     powers = (Decimal(2) ** -exponent for exponent in range(5))
-    return (
-        min(powers, key=lambda one: abs(abs(number) - one)).copy_sign(number) if number else number
-    )
+    return min(powers, key=lambda one: abs(abs(number) - one)).copy_sign(number)
 
 
 def _sine_of(x: Decimal) -> Decimal:
@@ -152,8 +153,8 @@ def _reduced(x: float) -> tuple[float, float, int]:
     negative = (turned < eighths) != (x < 0)
     scale = _TOP - _exponent_above(rest)
     bits = int(rest * Fraction(2) ** (scale + _NEXT))
-    top = _scaled(bits >> _NEXT, -scale)
-    lower = _scaled((bits & ((1 << _NEXT) - 1)) >> 1, 1 - scale - _NEXT)
+    top = math.ldexp(bits >> _NEXT, -scale)
+    lower = math.ldexp((bits & ((1 << _NEXT) - 1)) >> 1, 1 - scale - _NEXT)
     if negative:
         top, lower = -top, -lower
     high, low = top * _EIGHTH_HIGH, _EIGHTH_LOW * (top + lower) + lower * _EIGHTH_HIGH
@@ -165,7 +166,3 @@ def _exponent_above(number: Fraction) -> int:
     """The power of two above a number: that is at least half as large."""
     exponent = number.numerator.bit_length() - number.denominator.bit_length()
     return exponent + 1 if number >= Fraction(2) ** exponent else exponent
-
-
-def _scaled(whole: int, exponent: int) -> float:
-    return float(whole) * 2.0**exponent

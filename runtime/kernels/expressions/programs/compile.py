@@ -32,7 +32,7 @@ from .....planner.model.schemas.types import (
 from .....planner.model.text.literal_text import session_time_zone
 from .....planner.model.text.time_zones import known_zone
 from .....planner.model.tree import replace
-from ...json.support import FORMATS, corrupt_column, is_written
+from ...json.support import corrupt_column, formats_in, is_written, keeps_null
 from ...json.support import unsupported as json_unsupported
 from .accepting_nested import different_keys
 from .day_times import IntervalOfText, in_day_time, is_zero
@@ -288,9 +288,8 @@ class _Compiler:
         (value,) = call.arguments
         given = call.options[3:] if call.name == "invoke" else call.options
         pairs = given[0] if given and isinstance(given[0], tuple) else ()
-        chosen = {str(name).lower(): str(value).lower() for name, value in pairs}
-        keeps = chosen.pop("ignorenullfields", "true")
-        if chosen or keeps not in ("true", "false") or not is_written(value.data_type):
+        shows_null = keeps_null(dict(pairs))
+        if shows_null is None or not is_written(value.data_type):
             raise Unsupported(f"to_json of {value.data_type.simple}")
         parts: tuple[Expression, ...] = (value,)
         names = None
@@ -304,17 +303,10 @@ class _Compiler:
             names = tuple(field.name for field in kind.fields)
         inputs = tuple(map(self.argument, parts))
         steps = [self.steps[place] for place in inputs]
-        return self._add(
-            Step(
-                name="to_json",
-                inputs=inputs,
-                kind="string",
-                kinds=tuple(step.kind for step in steps),
-                zone=self._zone(call.time_zone, "timestamp"),
-                options=(names, keeps == "false"),
-                raises=any(step.raises for step in steps),
-            )
-        )
+        kinds, raises = tuple(step.kind for step in steps), any(step.raises for step in steps)
+        zone, options = self._zone(call.time_zone, "timestamp"), (names, shows_null)
+        step = Step("to_json", inputs, "string", kinds, zone=zone, options=options, raises=raises)
+        return self._add(step)
 
     def _from_json(self, call: Call) -> int:
         schema, given = call.options
@@ -331,8 +323,7 @@ class _Compiler:
             raise Unsupported(f"from_json: the field '{corrupt}' takes malformed texts")
         place = self._operation("from_json", call, call.arguments)
         zone = self._zone(call.time_zone, *leaves(self.steps[place].kind))
-        lower = {name.lower(): value for name, value in options.items()}
-        formats = tuple(lower.get(name) for name in FORMATS)
+        formats = formats_in(options)
         chosen = (formats,) if any(formats) else ()
         return self._add(replace(self.steps[place], zone=zone, options=chosen))
 
