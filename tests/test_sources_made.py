@@ -28,7 +28,8 @@ class Server:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
         self._clients: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._accepting = threading.Thread(target=self._accept, daemon=True)
+        self._accepting.start()
 
     def _accept(self) -> None:
         while True:
@@ -42,6 +43,9 @@ class Server:
         self._clients[-1].sendall(text.encode())
 
     def close(self) -> None:
+        """Close every socket; nobody is let in meanwhile, whose socket would stay open."""
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._accepting.join()
         for one in (self._listening, *self._clients):
             one.close()
 
