@@ -95,6 +95,23 @@ HEAD = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.getOr
 RATE = "s = spark.readStream.format('rate').load()\n"
 
 
+def test_rows_of_tables_that_nobody_described_stop_no_job(tmp_path: Path) -> None:
+    body = (
+        "spark.read.jdbc(url='jdbc:x', table='(SELECT 1) AS t').collect()\n"
+        "known = spark.table('a.b.silver').cache()\n"
+        "assert known.count() == known.select('k').distinct().count()\n"
+        "known.groupBy('k').agg({'v': 'sum'}).orderBy('k').show()\n"
+        "assert not known.where('k > 1').isStreaming\n"
+        "s.join(spark.table('a.b.silver'), 'value').writeStream.format('noop').start()\n"
+        "s.writeStream.format('console').start()\n"
+    )
+    status, out, told = explain(write(tmp_path / "job.py", HEAD + RATE + body))
+    assert ": query, append mode, to console" in out
+    assert status == 2 and told.count("error: ") == 1  # of the stream that needs the columns
+    assert "The columns of the table 'a.b.silver' are not known" in told
+    assert "count() gives no rows: no data is read" in told
+
+
 @pytest.mark.parametrize(
     ("body", "status", "words"),
     [
@@ -104,7 +121,7 @@ RATE = "s = spark.readStream.format('rate').load()\n"
         ("import os\nt = os.environ['TOPIC']\nif t == 'a':\n    pass\n", 1, "--env TOPIC=VALUE"),
         ("import sys\nsys.argv[1]\n", 1, "stateplan explain FILE -- ARGUMENTS"),
         ("if spark.conf.get('my.team') > 'a':\n    pass\n", 1, "--conf my.team=VALUE"),
-        ("spark.table('a.b.c').select('n').collect()\n", 2, "  a.b.c: n STRING"),
+        ("s.join(spark.table('a.b.c'), 'value').writeStream.start()\n", 2, "  a.b.c: value STRING"),
         ("def go():\n    s = spark.readStream\n", 0, "--call plans what a function starts"),
         (
             "try:\n    s.groupBy('value').count().writeStream.start()\n"

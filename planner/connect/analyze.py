@@ -46,7 +46,8 @@ def analyze(session: PlannerSession, request: Message) -> Message:
             plan = _frame(session, asked.plan).analyzed
             answer.is_local.is_local = isinstance(plan, LocalRelation)
         case "is_streaming":
-            answer.is_streaming.is_streaming = _frame(session, asked.plan).analyzed.is_streaming
+            frame = session.widening.planned_for_rows(asked.plan.root)
+            answer.is_streaming.is_streaming = frame.analyzed.is_streaming
         case "input_files":
             answer.input_files.files.extend(input_files(session, asked))
         case "spark_version":
@@ -60,7 +61,7 @@ def analyze(session: PlannerSession, request: Message) -> Message:
             digest = hashlib.sha256(_text(session, asked.plan).encode()).digest()
             answer.semantic_hash.result = int.from_bytes(digest[:4], "big", signed=True)
         case "persist":
-            if session.planned(asked.relation).analyzed.is_streaming:
+            if session.widening.planned_for_rows(asked.relation).analyzed.is_streaming:
                 raise not_started()
             answer.persist.SetInParent()  # nothing is computed, so there is nothing to keep
         case "unpersist":

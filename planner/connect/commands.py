@@ -60,7 +60,7 @@ def _rows(call: Call, relation: Message) -> list[Message]:
         return catalog_calls.answer(call.session, relation.catalog)
     inner = kind in _ACTIONS or kind == "tail"
     asked = getattr(relation, kind).input if inner else relation
-    frame = call.session.planned(asked).analyzed
+    frame = call.session.widening.planned_for_rows(asked).analyzed
     if call.method.isidentifier():
         what = f"{call.method}()"
     if call.session.scripted and not streams.is_stream(frame):

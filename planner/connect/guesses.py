@@ -33,9 +33,9 @@ from ..model.schemas.types import (
     StringType,
     StructType,
 )
+from .failures import UNKNOWN_TABLE
 
 UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
-UNKNOWN_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
 _WITHIN = "\0"  # between the parts of a path
 _UNKNOWN_NAME = ("UNRESOLVED_COLUMN", "EVENT_TIME_MUST_BE_TOP_LEVEL_COLUMN")
 _OF_BOTH_SIDES = "UNRESOLVED_USING_COLUMN_FOR_JOIN"

@@ -31,8 +31,8 @@ from ..model.text.literal_text import time_zone_scope
 from ..model.text.quoting import in_quotes, to_sql_id
 from ..model.tree import replace
 from ..pipelines.model import Pipeline
-from .failures import missing_schema, unsupported
-from .guesses import UNKNOWN_TABLE, Guesses
+from .failures import UNKNOWN_TABLE, missing_schema, unsupported
+from .guesses import Guesses
 from .places import Message, origin_of, placed
 from .python_functions import call_of, unknown_call
 from .relations import RelationReader
@@ -81,7 +81,7 @@ class PlannerSession:
         self.pipeline: Resolution | None = None
         # By plan id: the relation as it was sent, and its plan.
         self.frames: dict[int, tuple[bytes, Planned]] = {}
-        self._widening = Widening(self)
+        self.widening = Widening(self)
         self._made: dict[tuple[str, bool], Message] = {}  # views, and tables written, in order
         self._reader = RelationReader(self)
 
@@ -158,12 +158,12 @@ class PlannerSession:
         """
         while True:
             try:
-                if not self.scripted or self._widening.under_way:
+                if not self.scripted or self.widening.under_way:
                     return self.replanned(relation)
-                return self._widening.planned(relation, used)
+                return self.widening.planned(relation, used)
             except StateplanError as error:
                 # A data set of a pipeline is made when it is first read.
-                inner = self._widening.under_way
+                inner = self.widening.under_way
                 if inner or self.pipeline is None or not self.pipeline.provide(error):
                     raise
 

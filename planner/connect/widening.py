@@ -11,8 +11,8 @@ from ..model.expressions.core import Alias, Expression
 from ..model.plans.logical import Project
 from ..model.plans.relations import AnalyzedPlan
 from ..model.schemas.open_schemas import open_schemas
-from .failures import missing_schema
-from .guesses import UNKNOWN_FUNCTION, UNKNOWN_TABLE, is_unknown_source
+from .failures import UNKNOWN_TABLE, missing_schema
+from .guesses import UNKNOWN_FUNCTION, is_unknown_source
 from .places import Message
 
 if TYPE_CHECKING:
@@ -56,6 +56,31 @@ class Widening:
                 return frame
         finally:
             self.under_way = False
+
+    def planned_for_rows(self, relation: Message) -> Planned:
+        """A relation of which rows are asked, of which a script gets none.
+
+        A table at rest that nobody described stops no script therefore: columns are guessed for
+        this alone. A stream of one does.
+
+        Raises:
+            StateplanError: it is refused.
+        """
+        guessed_before = self.guesses.accepted
+        try:
+            return self.session.planned(relation)
+        except StateplanError as error:
+            if not self.session.scripted or guessed_before or not is_unknown_source(error):
+                raise
+            self.guesses.accepted = True
+            try:
+                with suppress(StateplanError):
+                    frame = self.planned(relation, ())
+                    if not frame.analyzed.is_streaming:
+                        return frame
+            finally:
+                self._forget_guesses()
+            raise
 
     def _widened(self, relation: Message, used: Sequence[Expression] = ()) -> Planned:
         session = self.session
@@ -107,8 +132,7 @@ class Widening:
         with suppress(StateplanError):  # the lines so far help as well
             self._widened(relation)
         lines = "\n  ".join(self.guesses.lines())
-        self.guesses.withdraw()
-        self.session.frames.clear()
+        self._forget_guesses()
         if error.condition in UNKNOWN_TABLE:
             placed = missing_schema(f"the table '{'.'.join(error.subject)}'")
             placed.condition, placed.place = error.condition, error.place
@@ -119,3 +143,7 @@ class Widening:
             f" --write-catalog do so:\n  {lines}"
         )
         return error
+
+    def _forget_guesses(self) -> None:
+        self.guesses.withdraw()
+        self.session.frames.clear()

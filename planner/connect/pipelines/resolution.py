@@ -28,7 +28,7 @@ from ...pipelines import refusals
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, Read, is_target
 from ...pipelines.schemas import table_schema
 from ..console import Console
-from ..guesses import UNKNOWN_TABLE
+from ..failures import UNKNOWN_TABLE
 from ..places import placed
 from .eager import eager_steps
 

@@ -30,7 +30,7 @@ from pyspark.pipelines.source_code_location import (
 )
 
 from ...pipelines.model import is_target
-from ..guesses import UNKNOWN_TABLE
+from ..failures import UNKNOWN_TABLE
 from ..pipelines.commands import ONCE
 from ..pipelines.resolution import PENDING
 from .stand_ins import StandIn, StandInNeeded, lacking

@@ -25,6 +25,7 @@ from pyspark.sql.connect.column import Column
 from pyspark.sql.connect.dataframe import DataFrame
 
 from ...pipelines.statements import defines_datasets, split
+from ..failures import UNKNOWN_TABLE
 from ..places import remember_source
 from ..server import take_deep_messages
 from . import glue, workspace
@@ -294,7 +295,8 @@ class Launch:
         Code of a notebook may fail by itself, but not for what Spark refuses.
         """
         if isinstance(error, PySparkException):
-            return (error.getCondition() or "").startswith("STATEPLAN_")
+            condition = error.getCondition() or ""
+            return condition.startswith("STATEPLAN_") or condition in UNKNOWN_TABLE
         if isinstance(error, NameError | SyntaxError | ImportError):
             return False
         for_want = isinstance(error, StandInNeeded | ConnectionRefusedError | AssertionError)
