@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..columns.decimals import decimals, halves, is_wide
 from ..errors import sum_overflow
 from ..sketches.bitmaps import fold_bytes
 from ..sketches.histograms import fold_histograms
@@ -101,21 +102,13 @@ def _numbers(column: Any, fill: int | float) -> npt.NDArray[Any] | None:
 
 
 def _unscaled(column: Any, fill: int) -> npt.NDArray[np.int64] | None:
-    halves = np.frombuffer(column.buffers()[1] or b"", np.int64)
-    own = halves[2 * column.offset : 2 * (column.offset + len(column))].reshape(-1, 2)
-    low, high = own[:, 0].copy(), own[:, 1]
-    wide = high != low >> 63
+    low, high = halves(column)
+    low, wide = low.copy(), is_wide(low, high)
     if column.null_count:
         present = column.is_valid().to_numpy(zero_copy_only=False)
         wide &= present
         low[~present] = fill
     return None if wide.any() else low
-
-
-def _decimals(unscaled: npt.NDArray[np.int64], kind: Any, missing: Any) -> Any:
-    data = np.column_stack([unscaled, unscaled >> 63])
-    valid = None if missing is None else pa.array(~missing).buffers()[1]
-    return pa.Array.from_buffers(kind, len(data), [valid, pa.py_buffer(data)])
 
 
 def _folded(numbers: npt.NDArray[Any], column: Any, runs: KeyRuns) -> Any:
@@ -124,7 +117,7 @@ def _folded(numbers: npt.NDArray[Any], column: Any, runs: KeyRuns) -> Any:
     if column.null_count:
         missing = ~present(column.is_valid().to_numpy(zero_copy_only=False), runs)
     if pa.types.is_decimal(column.type):
-        return _decimals(numbers, column.type, missing)
+        return decimals(numbers, column.type, missing)
     return pa.array(numbers, mask=missing).view(column.type)
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..columns.decimals import halves
 from ..columns.ordering import flags
 from ..errors import decimal_sum_overflow, sum_overflow
 
@@ -109,25 +110,18 @@ def _within(total: Any, limit: Decimal) -> bool:
     return all(end is None or abs(end) < limit for end in ends)
 
 
-def _words(array: Any) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
-    """The low and the high halves of 128-bit decimals; nulls hold anything."""
-    pairs = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, 2)
-    rows = pairs[array.offset : array.offset + len(array)]
-    return rows[:, 0].view(np.uint64), rows[:, 1]
-
-
 def _is_small(array: Any) -> bool:
     """Whether two such columns add up within 38 digits: all below 2^125."""
-    high = _words(array)[1]
+    high = halves(array)[1]
     return bool(((high >= -(1 << 61)) & (high < 1 << 61)).all())
 
 
 def _add_words(earlier: Any, later: Any) -> Any:
     """The sums as decimals of 38 digits; Arrow itself asks for one digit more than it has."""
-    (low1, high1), (low2, high2) = _words(earlier), _words(later)
+    (low1, high1), (low2, high2) = halves(earlier), halves(later)
     low = low1 + low2
-    high = high1 + high2 + (low < low1)
-    data = np.column_stack([low.view(np.int64), high])
+    high = high1 + high2 + (low.view(np.uint64) < low1.view(np.uint64))
+    data = np.column_stack([low, high])
     present = pc.and_(earlier.is_valid(), later.is_valid())
     kind = pa.decimal128(38, earlier.type.scale)
     return pa.Array.from_buffers(kind, len(data), [present.buffers()[1], pa.py_buffer(data)])

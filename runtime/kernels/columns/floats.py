@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .decimals import nearest_doubles
 from .nested import rebuilt
 
 
@@ -82,8 +83,8 @@ def _normalised_floats(column: Any) -> Any:
 
 def doubles(items: Any) -> NDArray[np.float64]:
     """Numbers, dates in days, times and durations in microseconds, without nulls, as doubles."""
-    if pa.types.is_decimal(items.type):  # Arrow's own cast does not give the nearest double
-        return np.array([float(value) for value in items.to_pylist()], np.float64)
+    if pa.types.is_decimal(items.type):
+        return nearest_doubles(items)
     if pa.types.is_timestamp(items.type) or pa.types.is_duration(items.type):
         items = items.view(pa.int64())
     elif pa.types.is_date32(items.type):

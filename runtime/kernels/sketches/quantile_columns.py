@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ..columns.decimals import decimals
 from ..columns.floats import doubles
 from ..columns.lists import elements_of, lists_of
 from ..columns.ordering import spread
@@ -163,9 +164,7 @@ def _decimals(numbers: Numbers, kind: Any) -> Any:
     """The decimals that doubles show, null where there are too many digits for the type."""
     unscaled = numbers * 10.0**kind.scale
     if (np.abs(unscaled) < min(_CERTAIN_DIGITS, 10**kind.precision)).all():
-        low = np.rint(unscaled).astype(np.int64)
-        data = pa.py_buffer(np.column_stack([low, low >> 63]))
-        return pa.Array.from_buffers(kind, len(low), [None, data])
+        return decimals(np.rint(unscaled).astype(np.int64), kind)
     digits = decimal.Context(prec=60, rounding=decimal.ROUND_HALF_UP)
     step, most = decimal.Decimal(1).scaleb(-kind.scale), 10 ** (kind.precision - kind.scale)
     exact = [decimal.Decimal(repr(n)).quantize(step, context=digits) for n in numbers.tolist()]

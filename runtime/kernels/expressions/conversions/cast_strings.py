@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Context, Decimal
 from functools import cache
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.decimals import unscaled_words
 from ...columns.distinct import each
 from ...columns.texts import concatenated
 from ...errors import KernelError, not_exact
@@ -19,8 +20,9 @@ from ..programs.program import Step, decimal_of
 from ..values import messages
 from ..values.dates import SPACES, days_of, read_date, shown_date
 from ..values.java_numbers import shown_floats
-from ..values.vectors import made, nulled, numbers, plain_type, unscaled_words
+from ..values.vectors import made, nulled, numbers, plain_type
 from ..values.zones import DAY, MICROS, zone_of
+from .cast_decimals import LONG, rounded_decimals, rounding
 
 _PLAIN = {
     "tinyint": (r"^-?[0-9]{1,2}$", pa.int8()),
@@ -31,6 +33,14 @@ _PLAIN = {
     "date": (r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$", pa.int32()),
     "float": (r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?$", pa.float32()),
 }
+_LONG_DECIMAL = r"^-?[0-9]{1,37}(\.[0-9]{1,38})?$"
+_NEVER = {
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), r"[!-*,/:-~]"),
+    **dict.fromkeys(("double", "float"), r"[!-*,/:-@GHJ-MOQ-SU-WZ\[-`ghj-moq-su-wz-~]"),
+    "decimal": r"[!-*,/:-DF-df-~]",
+    "date": r"^[^0-9+-]",
+}
+"""What no value of a type has, in texts of ASCII."""
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _TRUE = ("t", "true", "y", "yes", "1")
 _FALSE = ("f", "false", "n", "no", "0")
@@ -54,22 +64,35 @@ def from_string(step: Step, value: Any) -> Any:
         return value.view(pa.binary())
     if decimal_of(kind):
         return _decimals(step, value)
+    if kind == "boolean":
+        return _booleans(step, value)
     reader = _reader(kind, step)
-    if kind not in _PLAIN:
-        return _each(step, value, reader)
-    pattern, wanted = _PLAIN[kind]
-    plain = pc.match_substring_regex(value, pattern)
     if kind == "date":
-        found, plain = _plain_dates(value, plain)
-    others = pc.invert(pc.fill_null(plain, True))
-    if kind != "date":
-        only = (
-            pc.if_else(plain, value, pa.scalar(None, pa.string())) if others.true_count else value
-        )
-        found = only.cast(wanted)
+        found, plain = _plain_dates(value, pc.match_substring_regex(value, _PLAIN[kind][0]))
+        others = pc.invert(pc.fill_null(plain, True))
+    else:
+        found, others = _plain(value, *_PLAIN[kind])
     if not others.true_count:
         return found
-    return pc.replace_with_mask(found, others, _each(step, value.filter(others), reader))
+    return pc.replace_with_mask(found, others, _others(step, value.filter(others), reader))
+
+
+def _booleans(step: Step, value: Any) -> Any:
+    words = pc.utf8_lower(pc.utf8_trim(value, characters=SPACES))
+    place = pc.index_in(words, pa.array([*_TRUE, *_FALSE]))
+    bad = pc.and_(place.is_null(), value.is_valid())
+    if bad.true_count and step.mode == "ANSI":
+        raise messages.cast_invalid(step, value.filter(bad)[0].as_py())
+    return pc.less(place, len(_TRUE))
+
+
+def _plain(value: Any, pattern: str, wanted: Any) -> tuple[Any, Any]:
+    """Strings of a form that Arrow reads as Spark does, null the others; and which others are."""
+    plain = pc.match_substring_regex(value, pattern)
+    others = pc.invert(pc.fill_null(plain, True))
+    if others.true_count:
+        value = pc.if_else(plain, value, pa.scalar(None, pa.string()))
+    return value.cast(wanted), others
 
 
 def _decimals(step: Step, value: Any) -> Any:
@@ -77,13 +100,9 @@ def _decimals(step: Step, value: Any) -> Any:
     precision, scale = decimal_of(step.kind) or (0, 0)
     digits = precision - scale
     fraction = rf"(\.[0-9]{{1,{scale}}})?" if scale else ""
-    plain = pc.match_substring_regex(
-        value, rf"^-?[0-9]{{1,{digits}}}{fraction}$" if digits else "^a^"
-    )
-    others = pc.invert(pc.fill_null(plain, True))
+    pattern = rf"^-?[0-9]{{1,{digits}}}{fraction}$" if digits else "^a^"
     wanted = plain_type(step.kind)
-    only = pc.if_else(plain, value, pa.scalar(None, pa.string())) if others.true_count else value
-    found = only.cast(wanted)
+    found, others = _plain(value, pattern, wanted)
     if not others.true_count:
         return found
     rounded = rounding(step)
@@ -99,26 +118,35 @@ def _decimals(step: Step, value: Any) -> Any:
             raise _not_cast("A string with a very long number", "to a decimal")
         return rounded(exact)
 
-    return pc.replace_with_mask(found, others, _each(step, value.filter(others), read))
+    return pc.replace_with_mask(found, others, _others(step, value.filter(others), read))
 
 
-def rounding(step: Step) -> Callable[[Decimal], Decimal | None]:
-    """What rounds a number half up to the scale; what then has too many digits does not fit."""
-    precision, scale = decimal_of(step.kind) or (0, 0)
-    unit = Decimal(1).scaleb(-scale)
-    limit = Decimal(10) ** (precision - scale)
+def _others(step: Step, value: Any, reader: Callable[[str], Any]) -> Any:
+    """Strings that are not plain: spaces and a sign around a plain one, and all else one by one."""
+    wanted, kind = plain_type(step.kind), str(step.kind)
+    family = "decimal" if decimal_of(kind) else kind
+    spaces = _JAVA_SPACES if family == "decimal" else SPACES
+    trimmed = pc.utf8_trim(value, characters=spaces)
+    if family == "decimal":
+        numbers_, left = _plain(_without_plus(trimmed), _LONG_DECIMAL, LONG)
+        found, fits = rounded_decimals(numbers_, *(decimal_of(kind) or (0, 0)))
+        found, left = found.cast(wanted), pc.or_(left, pa.array(~fits))
+    elif family == "date":
+        found, left = pa.nulls(len(value), wanted), pa.repeat(True, len(value))
+    else:
+        if family in _BITS and step.mode == "LEGACY":  # a fraction is cut off
+            trimmed = pc.replace_substring_regex(trimmed, r"^([+-]?[0-9]+)\.[0-9]*$", r"\1")
+        found, left = _plain(_without_plus(trimmed), *_PLAIN[family])
+    if step.mode != "ANSI" and family in _NEVER:
+        hopeless = pc.match_substring_regex(trimmed, _NEVER[family])
+        left = pc.and_not(left, pc.and_(hopeless, pc.string_is_ascii(trimmed)))
+    if not left.true_count:
+        return found
+    return pc.replace_with_mask(found, left, _each(step, value.filter(left), reader))
 
-    def rounded(number: Decimal) -> Decimal | None:
-        # `abs` would round to 28 digits.
-        fits = number.copy_abs() < limit
-        found = number.quantize(unit, ROUND_HALF_UP, _WIDE) if fits else number
-        if found.copy_abs() < limit:
-            return found
-        if step.mode == "ANSI":
-            raise messages.does_not_fit_decimal(step, number)
-        return None
 
-    return rounded
+def _without_plus(text: Any) -> Any:
+    return pc.replace_substring_regex(text, r"^\+([0-9])", r"\1")
 
 
 def _plain_dates(value: Any, plain: Any) -> tuple[Any, Any]:
@@ -191,7 +219,12 @@ def _shown_intervals(value: Any) -> Any:
 def _shown_decimals(value: Any, precision: int, scale: int, *, exponents: bool) -> Any:
     """Decimals with all places behind the point; without ANSI the least have an exponent."""
     if precision > 18 or (exponents and scale > 6):
-        return each(value, str if exponents else "{:f}".format, pa.string())
+        text = value.cast(pa.string())
+        small = pc.match_substring(text, "E").fill_null(False)
+        if not small.true_count:
+            return text
+        shown = str if exponents else "{:f}".format
+        return pc.replace_with_mask(text, small, each(value.filter(small), shown, pa.string()))
     words = unscaled_words(value)
     digits = pa.array(np.abs(words)).cast(pa.string())
     if scale:
@@ -244,8 +277,6 @@ def _reader(kind: str, step: Step) -> Callable[[str], Any]:
         return lambda text: _whole(text, _BITS[kind], lenient=lenient)
     if kind in ("double", "float"):
         return lambda text: _float(text, single=kind == "float")
-    if kind == "boolean":
-        return _boolean
     return read_date
 
 
@@ -269,7 +300,8 @@ def _float(text: str, *, single: bool) -> float:
     text = text.strip(SPACES)
     if _NUMBER.fullmatch(text):
         number = text.rstrip("dDfF")
-        return float(np.float32(number)) if single else float(number)
+        with np.errstate(over="ignore"):
+            return float(np.float32(number)) if single else float(number)
     special = _SPECIAL.fullmatch(text)
     if special:
         return float("-inf" if special[1] == "-" else "inf")
@@ -277,13 +309,4 @@ def _float(text: str, *, single: bool) -> float:
         return float("nan")
     if _HEX.fullmatch(text):
         return float.fromhex(text.rstrip("dDfF"))
-    raise Malformed(text)
-
-
-def _boolean(text: str) -> bool:
-    word = text.strip(SPACES).lower()
-    if word in _TRUE:
-        return True
-    if word in _FALSE:
-        return False
     raise Malformed(text)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.decimals import unscaled_words
 from ...columns.lists import elements_of
 from ...hashes.rows import hashes_of, places_of
 from ..programs.program import Kind, Step, decimal_of
@@ -19,7 +20,6 @@ from ..values.vectors import (
     of_one_length,
     plain_type,
     shown,
-    unscaled_words,
 )
 from .json_calls import refuse_unknown
 

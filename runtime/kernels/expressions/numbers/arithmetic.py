@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.decimals import unscaled_words
 from ...errors import BYPASS
 from ..programs.accepting_numbers import keeps_digits
 from ..programs.operation_facts import FLOATS
@@ -26,7 +27,6 @@ from ..values.vectors import (
     of_one_length,
     plain_type,
     row_count,
-    unscaled_words,
 )
 from .decimals import sum_or_product
 

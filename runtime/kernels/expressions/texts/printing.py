@@ -11,12 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.decimals import unscaled_words
 from ...columns.distinct import each
 from ...columns.texts import concatenated, of_bytes
 from ..programs.print_formats import Shown, print_parts
 from ..programs.program import Kind, Step, decimal_of
 from ..values.java_numbers import java_double, shown_floats
-from ..values.vectors import Value, nulled, numbers, repeated, row_count, unscaled_words
+from ..values.vectors import Value, nulled, numbers, repeated, row_count
 
 _WIDE = Context(prec=400)
 

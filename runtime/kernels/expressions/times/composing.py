@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from .....planner.model.expressions.intervals import IntervalError, read_interval
+from ...columns.decimals import unscaled_words
 from ...columns.distinct import each
 from ...columns.ordering import valid
 from ...errors import not_exact
@@ -23,7 +24,6 @@ from ..values.vectors import (
     of_one_length,
     repeated,
     row_count,
-    unscaled_words,
 )
 from ..values.zones import DAY, MICROS, MOST_DAYS, zone_of
 

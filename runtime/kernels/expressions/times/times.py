@@ -8,13 +8,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.decimals import unscaled_words
 from ...columns.ordering import valid
 from ..programs.accepting_times import WEEKDAYS
 from ..programs.program import Step, decimal_of
 from ..values import messages
 from ..values.dates import first_days
 from ..values.saturation import saturated
-from ..values.vectors import Value, made, null_where, numbers, of_one_length, unscaled_words
+from ..values.vectors import Value, made, null_where, numbers, of_one_length
 from ..values.zones import DAY, MICROS, MOST_DAYS, Zone, towards_zero, zone_of
 
 _MONTH_UNITS = {

@@ -27,7 +27,10 @@ def read_date(text: str) -> int:
     found = _DATE.fullmatch(text.strip(SPACES))
     if found is None:
         raise ValueError(text)
-    return _days(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+    days = _days(int(found[1]), int(found[2] or 1), int(found[3] or 1))
+    if not -(1 << 31) <= days < 1 << 31:
+        raise ValueError(text)
+    return days
 
 
 def _days(year: int, month: int, day: int) -> int:

@@ -36,14 +36,11 @@ def shown_floats(value: Any) -> Any:
 
 def _shown_floats(value: Any) -> Any:
     data = numbers(value)
-    bits, smallest, low, high = _BITS[data.dtype.itemsize]
+    bits, smallest, _, _ = _BITS[data.dtype.itemsize]
     size = np.abs(data)
     with np.errstate(invalid="ignore"):  # of a signalling NaN
-        mantissas, exponents = np.frexp(size)
         text = _laid_out(size)
-    odd = (size >= 2.0**bits) & np.isfinite(size)
-    odd |= (size > 0) & (size < 2.0 ** (smallest + bits - 1))
-    odd |= (mantissas == 0.5) & ((exponents - 1 < -low) | (exponents - 1 > high))
+    odd = unlike_arrow(size)
     if odd.any():
         chosen = pa.array(size[odd].astype(np.float64))
         shown = each(chosen, lambda number: _shown(number, bits, smallest), pa.string())
@@ -52,6 +49,17 @@ def _shown_floats(value: Any) -> Any:
     if minus.any():
         text = concatenated(pc.if_else(pa.array(minus), "-", ""), text)
     return nulled(text, value)
+
+
+def unlike_arrow(size: Any) -> Any:
+    """Of which doubles or floats without a sign Java may show other digits than Arrow."""
+    bits, smallest, low, high = _BITS[size.dtype.itemsize]
+    with np.errstate(invalid="ignore"):  # of a signalling NaN
+        mantissas, exponents = np.frexp(size)
+    odd = (size >= 2.0**bits) & np.isfinite(size)
+    odd |= (size > 0) & (size < 2.0 ** (smallest + bits - 1))
+    odd |= (mantissas == 0.5) & ((exponents - 1 < -low) | (exponents - 1 > high))
+    return odd
 
 
 def _laid_out(size: Any) -> Any:

@@ -167,14 +167,6 @@ def numbers(value: Value) -> Any:
     return value.to_numpy(zero_copy_only=False)
 
 
-def unscaled_words(value: Any) -> Any:
-    """Decimals of at most 18 digits as whole numbers: the lower of their two words."""
-    if not len(value):
-        return np.empty(0, np.int64)
-    words = np.frombuffer(value.buffers()[1], np.int64).reshape(-1, 2)
-    return words[value.offset : value.offset + len(value), 0]
-
-
 def truths(value: Value, *, null: bool = False) -> Any:
     """A boolean array without nulls."""
     return pc.fill_null(value, null) if value.null_count else value
