@@ -10,8 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...columns.distinct import each
-from ...columns.lists import lists_of, places_of, rows_of
+from ...columns.lists import elements_of, lists_of, places_of, rows_of
 from ...columns.ordering import codes, list_parts, spread, valid
 from ...errors import not_exact
 from ..programs.operation_facts import TIMES
@@ -192,16 +191,9 @@ def map_of_text(step: Step, text: Any, pairs: Value, parts: Value) -> Any:
     Raises:
         KernelError: a key stands twice (`STATEPLAN_NOT_EXACT`): a setting says what Spark does.
     """
-    between, behind = pairs.as_py(), parts.as_py()
-
-    def found(one: str) -> list[tuple[str, str | None]]:
-        fields = [pair.split(behind, 1) for pair in one.split(between)]
-        entries = [(field[0], field[1] if len(field) > 1 else None) for field in fields]
-        if len(dict(entries)) < len(entries):
-            raise not_exact(
-                "A text that str_to_map takes has a key twice: what Spark does then is a setting "
-                "of its own."
-            )
-        return entries
-
-    return each(text, found, plain_type(step.kind))
+    entries, lengths = elements_of(pc.split_pattern(text, pairs.as_py()))
+    fields, counts = elements_of(pc.split_pattern(entries, parts.as_py(), max_splits=1))
+    starts = np.cumsum(counts) - counts
+    keys = checked_keys(step, fields.take(pa.array(starts)), rows_of(lengths))
+    items = fields.take(pa.array(starts + 1, mask=counts < 2))
+    return maps(step.kind, keys, items, lengths, text)
