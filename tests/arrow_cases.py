@@ -407,6 +407,10 @@ CONSTANTS: dict[str, list[tuple[object, ...]]] = {
     "array_repeat": [(2,), (0,), (None,)],
     "array_insert": [(1,), (3,), (9,), (-1,), (-7,), (0,), (None,)],
     "split_part": [("a", 1), ("ab", 2), ("", 1), ("", 2), ("🙂", -1), (None, 1), ("-", -3)],
+    "substring_index": [
+        *(("a", 1), ("b", -1), (" ", 2), ("ab", -2), ("é", 1), ("🙂", -1), ("", 1), (".", 0)),
+        *(("-", 2), ("-", -(2**31)), ("a", None), (":", 2**31 - 1)),
+    ],
     "str_to_map": [(",", ":"), ("a", "b")],
     "regexp_extract_all": [(p, n) for p in PATTERNS for n in (0, 1)],
     "format_number": [(0,), (2,), (5,), (15,), (-1,), (None,)],

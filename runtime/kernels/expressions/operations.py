@@ -115,6 +115,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "endswith": _with_text(pc.ends_with),
     "like": texts.like,
     **dict.fromkeys(("rlike", "regexp", "regexp_like"), matching.matches),
+    "substring_index": texts.part_up_to,
     "split": matching.divided,
     "regexp_extract": matching.extracted,
     "regexp_extract_all": matching.all_extracted,

@@ -82,6 +82,14 @@ def plain_separators(given: Arguments) -> bool:
     )
 
 
+def apart(given: Arguments) -> bool:
+    """Whether a mark is found at the same places from in front and from behind: no two overlap."""
+    mark = given.values[1]
+    return isinstance(mark, str) and all(
+        not mark.endswith(mark[:size]) for size in range(1, len(mark))
+    )
+
+
 def url_part(given: Arguments) -> bool:
     """Whether a URL has such a part, and a key of its query is plain."""
     part, key = given.values[1], given.values[2] if len(given.values) > 2 else "plain"

@@ -168,6 +168,7 @@ OPERATIONS: dict[str, Operation] = {
         (("string", "=string", "=int"),), accepts=texts.known_group_never_empty, slow=True
     ),
     "split": Operation((("string", "=string", "=int"),), accepts=texts.known_separator),
+    "substring_index": Operation((("string", "=string", "=int"),), accepts=texts.apart),
     "replace": Operation((("string", "=string", "=string"),)),
     "locate": Operation((("=string", "string", "=int"),), accepts=texts.from_start),
     "repeat": Operation((("string", "=int"),)),

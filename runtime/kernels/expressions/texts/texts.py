@@ -284,9 +284,39 @@ def position(step: Step, text: Any, part: Value) -> Any:
     wanted = part.as_py()
     if not wanted:
         return pc.if_else(pc.is_valid(text), pa.scalar(1, pa.int32()), pa.scalar(None, pa.int32()))
-    if _is_ascii(text):
-        return pc.add(pc.find_substring(text, wanted), pa.scalar(1, pa.int32()))
-    return each(text, lambda value: value.find(wanted) + 1, pa.int32())
+    place = pc.find_substring(text, wanted)
+    if not _is_ascii(text):
+        content, ends = bytes_of(text)
+        found = numbers(place)
+        before = cut(content, ends[:-1], ends[:-1] + np.maximum(found, 0))
+        place = pc.if_else(pa.array(found < 0), place, pc.utf8_length(before))
+        place = nulled(place, text)
+    return pc.add(place, pa.scalar(1, pa.int32()))
+
+
+def part_up_to(step: Step, text: Any, mark: Value, count: Value) -> Any:
+    """`substring_index(text, mark, count)` with constants: up to a mark, or behind one from behind.
+
+    All of a text that has fewer marks.
+    """
+    wanted, number = mark.as_py(), count.as_py()
+    if not wanted or not number:
+        return pc.if_else(pc.is_valid(text), "", text)
+    content, ends = bytes_of(text)
+    most = min(abs(number), int(np.diff(ends).max(initial=0)) + 1)  # Arrow makes room for so many
+    pieces = pc.split_pattern(text, wanted, max_splits=most, reverse=number < 0)
+    parts, lengths = elements_of(pieces)
+    begin, end = ends[:-1].astype(np.int64), ends[1:].astype(np.int64)
+    cut_off = np.flatnonzero(lengths > abs(number))
+    first = (np.cumsum(lengths) - lengths)[cut_off]
+    beside = first if number < 0 else first + lengths[cut_off] - 1
+    size = numbers(pc.binary_length(parts.take(pa.array(beside)))) + len(wanted.encode())
+    if number < 0:
+        begin[cut_off] += size
+    else:
+        end[cut_off] -= size
+    missing = None if not text.null_count else ~valid(text)
+    return cut(content, begin, end, missing)
 
 
 def padded(step: Step, text: Any, size: Value, fill: Value) -> Any:
