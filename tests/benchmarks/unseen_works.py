@@ -108,4 +108,51 @@ _JSON_JOIN = Work(
     mode="update",
     goals=GOALS,
 )
-UNSEEN = (_WITHIN, _SESSION_LISTS, _DECIMALS, _REGEXP, _FIRST_LAST, _JSON_JOIN)
+_PERCENTILES = Work(
+    name="percentiles",
+    title="percentile_approx of decimals by window and country, append",
+    set="unseen",
+    streams={"orders": Stream(data=_ORDERS, watermark=("ts", 10))},
+    steps=(
+        Step(
+            sql="SELECT window(ts, '30 seconds') AS w, country, "
+            "percentile_approx(price, array(0.5, 0.95)) AS p, avg(quantity) AS items "
+            "FROM {orders} GROUP BY 1, 2"
+        ),
+    ),
+    mode="append",
+    goals=GOALS,
+)
+_FIRST_WORDS = Work(
+    name="first-words",
+    title="a text's first word without blanks, two conditions on texts, update",
+    set="unseen",
+    streams={"orders": Stream(data=_ORDERS)},
+    steps=(
+        Step(
+            sql="SELECT upper(trim(substring_index(shop, ' ', 1))) AS word, "
+            "length(status) AS size, count(*) AS n, avg(price) AS mean FROM {orders} "
+            "WHERE shop LIKE '%1%' AND status NOT LIKE 'L%' GROUP BY 1, 2"
+        ),
+    ),
+    mode="update",
+    goals=GOALS,
+)
+_TO_DECIMALS = Work(
+    name="to-decimals",
+    title="doubles cast to decimals, added up by site, update",
+    set="unseen",
+    streams={"readings": Stream(data=Dataset(kind="readings", rows=1_000_000, keys=5_000))},
+    steps=(
+        Step(
+            sql="SELECT site, sum(CAST(temperature AS DECIMAL(10, 2))) AS heat, "
+            "avg(CAST(humidity AS DECIMAL(5, 1))) AS humid FROM {readings} GROUP BY site"
+        ),
+    ),
+    mode="update",
+    goals=GOALS,
+)
+UNSEEN = (
+    *(_WITHIN, _SESSION_LISTS, _DECIMALS, _REGEXP, _FIRST_LAST, _JSON_JOIN),
+    *(_PERCENTILES, _FIRST_WORDS, _TO_DECIMALS),
+)
