@@ -58,10 +58,10 @@ class Widening:
             self.under_way = False
 
     def planned_for_rows(self, relation: Message) -> Planned:
-        """A relation of which rows are asked, of which a script gets none.
+        """A relation whose rows a script asks for; it gets none, for no data is read.
 
-        A table at rest that nobody described stops no script therefore: columns are guessed for
-        this alone. A stream of one does.
+        A table at rest that nobody described does not stop the script therefore: its columns are
+        guessed for this one question. A stream that nobody described does.
 
         Raises:
             StateplanError: it is refused.

@@ -147,7 +147,7 @@ class TimeColumn:
 
 
 def time_reader(kind: Any, times: TimeTexts) -> Callable[[str], int]:
-    """What reads one string of a JSON text as a date or a timestamp, as `TimeColumn.read` does."""
+    """The function that reads a string in JSON as a date or timestamp; see `TimeColumn.read`."""
     zone, pattern = times.zone_of(kind), times.pattern(kind)
     if pattern is not None:
         return TimeColumn(kind, pattern, zone).read

@@ -28,7 +28,7 @@ _WIDE = Context(prec=2200)
 _CERTAIN = 2.0**50
 """Below it a double's product with a power of ten is off by much less than one."""
 _DIGITS, _PLACES = 10**15, 6
-"""Every number of 15 digits is told by its double; so many of them stand behind the point here."""
+"""A double tells numbers of 15 digits apart. Tried are those with at most six decimal places."""
 _SMALLEST, _LARGEST = 1e-20, 1e37
 """Doubles between them have all their digits in a `LONG` decimal."""
 LONG = pa.decimal256(76, 38)
@@ -123,7 +123,7 @@ def from_float(step: Step, value: Any) -> Any:
 
 
 def _of_few_digits(data: Any, precision: int, scale: int) -> tuple[Any, Any]:
-    """Numbers of 15 digits at most of which few stand behind the point; and which are such."""
+    """Numbers of at most 15 digits with few decimal places as decimals, and which these are."""
     places = min(scale, _PLACES)
     with np.errstate(all="ignore"):
         whole = np.rint(data * 10.0**places)
@@ -134,7 +134,7 @@ def _of_few_digits(data: Any, precision: int, scale: int) -> tuple[Any, Any]:
 
 
 def _of_digits(data: Any, precision: int, scale: int) -> tuple[Any, Any]:
-    """Numbers by the digits that Arrow shows, rounded half up; and of which these are Java's."""
+    """Numbers by the digits that Arrow shows, rounded half up, and for which these are Java's."""
     size = np.abs(data)
     known = (size > _SMALLEST) & (size < _LARGEST) & ~unlike_arrow(size)
     text = pa.array(np.where(known, data, 0)).cast(pa.string())
@@ -169,7 +169,7 @@ def from_decimal(step: Step, value: Any) -> Any:
         return made(nearest_doubles(value), value)
     kind = WHOLE_TYPES[str(target)]
     limits = np.iinfo(kind)
-    whole = pc.round(with_free_digit(value), ndigits=0, round_mode="towards_zero")
+    whole = pc.round(_with_free_digit(value), ndigits=0, round_mode="towards_zero")
     whole = whole.cast(pa.decimal128(38, 0))
     low, high = halves(whole)
     result = made(low.astype(kind), value)
@@ -188,25 +188,22 @@ def _to_decimal(step: Step, value: Any) -> Any:
     wanted = plain_type(step.kind)
     if scale >= source_scale and precision - scale >= source_precision - source_scale:
         return value.cast(wanted)
-    wide = pa.decimal128 if source_precision < 38 else pa.decimal256
-    found, fits = rounded_decimals(
-        value.cast(wide(source_precision + 1, source_scale)), precision, scale
-    )
+    found, fits = rounded_decimals(_with_free_digit(value), precision, scale)
     if not fits.all() and step.mode == "ANSI":
         rounding(step)(first_where(value, ~fits))
     return found.cast(wanted)
 
 
-def with_free_digit(value: Any) -> Any:
+def _with_free_digit(value: Any) -> Any:
     """Decimals in a type with one digit more, which rounding may give them."""
     wide = pa.decimal128 if value.type.precision < 38 else pa.decimal256
     return value.cast(wide(value.type.precision + 1, value.type.scale))
 
 
 def rounded_decimals(value: Any, precision: int, scale: int) -> tuple[Any, Any]:
-    """Decimals, one digit of which is free, rounded half up; null where they do not fit.
+    """Decimals with a free digit (`_with_free_digit`) rounded half up, and which of them fit.
 
-    And which do; nulls do.
+    Those that do not fit become null; nulls fit.
     """
     if scale < value.type.scale:
         value = pc.round(value, ndigits=scale, round_mode="half_towards_infinity")

@@ -1,10 +1,10 @@
-"""`CAST` of strings and to strings: plain forms as whole columns, all others one by one."""
+"""`CAST` of strings and to strings: common forms as whole columns, all others one by one."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from decimal import Context, Decimal
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -40,7 +40,7 @@ _NEVER = {
     "decimal": r"[!-*,/:-DF-df-~]",
     "date": r"^[^0-9+-]",
 }
-"""What no value of a type has, in texts of ASCII."""
+"""What is in no ASCII text of a type's values."""
 _BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 _TRUE = ("t", "true", "y", "yes", "1")
 _FALSE = ("f", "false", "n", "no", "0")
@@ -49,7 +49,6 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDf
 _HEX = re.compile(r"([+-]?)0[xX]([0-9a-fA-F]*)(?:\.([0-9a-fA-F]*))?[pP]([+-]?[0-9]+)[dDfF]?")
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _JAVA_SPACES = "".join(map(chr, range(33)))
-_WIDE = Context(prec=2200)
 _SPECIAL = re.compile(r"([+-]?)(inf|infinity)", re.IGNORECASE)
 
 
@@ -87,7 +86,13 @@ def _booleans(step: Step, value: Any) -> Any:
 
 
 def _plain(value: Any, pattern: str, wanted: Any) -> tuple[Any, Any]:
-    """Strings of a form that Arrow reads as Spark does, null the others; and which others are."""
+    """The values of strings that match a pattern, null for the others, and which those are.
+
+    Args:
+        value: the strings.
+        pattern: of strings that Arrow reads as Spark does.
+        wanted: the Arrow type of the values.
+    """
     plain = pc.match_substring_regex(value, pattern)
     others = pc.invert(pc.fill_null(plain, True))
     if others.true_count:
@@ -122,14 +127,13 @@ def _decimals(step: Step, value: Any) -> Any:
 
 
 def _others(step: Step, value: Any, reader: Callable[[str], Any]) -> Any:
-    """Strings that are not plain: spaces and a sign around a plain one, and all else one by one."""
-    wanted, kind = plain_type(step.kind), str(step.kind)
-    family = "decimal" if decimal_of(kind) else kind
-    spaces = _JAVA_SPACES if family == "decimal" else SPACES
-    trimmed = pc.utf8_trim(value, characters=spaces)
-    if family == "decimal":
-        numbers_, left = _plain(_without_plus(trimmed), _LONG_DECIMAL, LONG)
-        found, fits = rounded_decimals(numbers_, *(decimal_of(kind) or (0, 0)))
+    """Strings that are not plain: without the spaces and the plus around them, else one by one."""
+    wanted, known = plain_type(step.kind), decimal_of(step.kind)
+    family = "decimal" if known else str(step.kind)
+    trimmed = pc.utf8_trim(value, characters=_JAVA_SPACES if known else SPACES)
+    if known:
+        found, left = _plain(_without_plus(trimmed), _LONG_DECIMAL, LONG)
+        found, fits = rounded_decimals(found, *known)
         found, left = found.cast(wanted), pc.or_(left, pa.array(~fits))
     elif family == "date":
         found, left = pa.nulls(len(value), wanted), pa.repeat(True, len(value))
@@ -137,7 +141,7 @@ def _others(step: Step, value: Any, reader: Callable[[str], Any]) -> Any:
         if family in _BITS and step.mode == "LEGACY":  # a fraction is cut off
             trimmed = pc.replace_substring_regex(trimmed, r"^([+-]?[0-9]+)\.[0-9]*$", r"\1")
         found, left = _plain(_without_plus(trimmed), *_PLAIN[family])
-    if step.mode != "ANSI" and family in _NEVER:
+    if step.mode != "ANSI":
         hopeless = pc.match_substring_regex(trimmed, _NEVER[family])
         left = pc.and_not(left, pc.and_(hopeless, pc.string_is_ascii(trimmed)))
     if not left.true_count:

@@ -83,7 +83,7 @@ def plain_separators(given: Arguments) -> bool:
 
 
 def apart(given: Arguments) -> bool:
-    """Whether a mark is found at the same places from in front and from behind: no two overlap."""
+    """Whether two occurrences of a mark cannot overlap: a search from either end finds the same."""
     mark = given.values[1]
     return isinstance(mark, str) and all(
         not mark.endswith(mark[:size]) for size in range(1, len(mark))

@@ -295,9 +295,10 @@ def position(step: Step, text: Any, part: Value) -> Any:
 
 
 def part_up_to(step: Step, text: Any, mark: Value, count: Value) -> Any:
-    """`substring_index(text, mark, count)` with constants: up to a mark, or behind one from behind.
+    """`substring_index(text, mark, count)` with constants.
 
-    All of a text that has fewer marks.
+    What is before the mark of that number; of a negative number, counted from the end, what is
+    after it. All of a text that has fewer marks.
     """
     wanted, number = mark.as_py(), count.as_py()
     if not wanted or not number:
