@@ -135,7 +135,7 @@ def _is_pipeline(file: str) -> bool:
     if path.suffix.lower() != ".sql" or not path.is_file():
         return False
     from .description import read_text
-    from .pipelines.statements import defines_datasets
+    from .pipelines.sql_files import defines_datasets
 
     return defines_datasets(read_text(path))
 

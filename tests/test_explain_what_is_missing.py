@@ -20,7 +20,8 @@ from stateplan.planner.connect.sql_commands import answer_schema, created_view
 from stateplan.planner.model.errors import AnalysisError
 from stateplan.planner.model.schemas.open_schemas import is_placeholder
 from stateplan.planner.pipelines.model import Pipeline
-from stateplan.planner.pipelines.statements import SqlFile, split
+from stateplan.planner.pipelines.sql_files import split
+from stateplan.planner.pipelines.statements import SqlFile
 
 HEAD = """\
 from pyspark.sql import SparkSession, functions as F

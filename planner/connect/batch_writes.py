@@ -6,10 +6,8 @@ from ..model.errors import AnalysisError
 from ..model.text.quoting import to_sql_id
 from .console import Call
 from .places import Message
+from .protocol import SHOW_WRITES
 from .streams import is_stream
-
-# Set while the functions of foreachBatch are called: what they write is planned and printed.
-SHOW_WRITES = "stateplan.explain.batchWrites"
 
 
 def write(call: Call, message: Message) -> list[Message]:

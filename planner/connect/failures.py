@@ -9,9 +9,6 @@ from ..model.expressions.core import Origin
 from ..model.text.quoting import SEARCH_PATH, to_sql_id
 from .places import where
 
-# Of a table that nobody described; the second of one whose name has several parts.
-UNKNOWN_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
-
 
 def unsupported(what: str, origin: Origin | None = None) -> AnalysisError:
     """PySpark has it, stateplan cannot plan it."""

@@ -17,12 +17,11 @@ from ..model.schemas.ddl import parse_schema
 from ..model.text.quoting import to_sql_id
 from ..sql.tokens import Token, tokenize
 from .names import name_parts
+from .protocol import PLACEHOLDER
 
 if TYPE_CHECKING:
     from .session import PlannerSession
 
-PLACEHOLDER = re.compile(r"\?[A-Za-z_][^?\n]*\?")
-"""What stands in a text for a value that is not there."""
 _MARK = 0xE000  # of Unicode's private use: stands for a placeholder while a text is changed
 _MARKED = re.compile("[\ue000-\uf8ff]")
 _PART = re.compile(

@@ -33,7 +33,7 @@ from ..model.schemas.types import (
     StringType,
     StructType,
 )
-from .failures import UNKNOWN_TABLE
+from .protocol import UNKNOWN_TABLE
 
 UNKNOWN_FUNCTION = "UNRESOLVED_ROUTINE"
 _WITHIN = "\0"  # between the parts of a path

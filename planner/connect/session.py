@@ -31,9 +31,10 @@ from ..model.text.literal_text import time_zone_scope
 from ..model.text.quoting import in_quotes, to_sql_id
 from ..model.tree import replace
 from ..pipelines.model import Pipeline
-from .failures import UNKNOWN_TABLE, missing_schema, unsupported
+from .failures import missing_schema, unsupported
 from .guesses import Guesses
 from .places import Message, origin_of, placed
+from .protocol import UNKNOWN_TABLE
 from .python_functions import call_of, unknown_call
 from .relations import RelationReader
 from .streams import StartedQuery

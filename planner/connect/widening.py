@@ -11,9 +11,10 @@ from ..model.expressions.core import Alias, Expression
 from ..model.plans.logical import Project
 from ..model.plans.relations import AnalyzedPlan
 from ..model.schemas.open_schemas import open_schemas
-from .failures import UNKNOWN_TABLE, missing_schema
+from .failures import missing_schema
 from .guesses import UNKNOWN_FUNCTION, is_unknown_source
 from .places import Message
+from .protocol import UNKNOWN_TABLE
 
 if TYPE_CHECKING:
     from .session import Planned, PlannerSession

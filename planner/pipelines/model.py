@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from ..incremental_execution import IncrementalExecution
 from ..model.expressions.core import Origin
 from ..model.frozen import dataclass
 from ..model.schemas.types import StructType
 from .auto_cdc import AutoCdc
+
+if TYPE_CHECKING:
+    from ..incremental_execution import IncrementalExecution
 
 CATALOG, DATABASE = "spark_catalog", "default"
 Identifier = tuple[str, ...]

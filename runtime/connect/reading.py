@@ -11,8 +11,8 @@ from pyspark.sql.connect import proto
 from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
 from pyspark.sql.connect.plan import LogicalPlan as ClientPlan
 
-from ...planner.connect.failures import UNKNOWN_TABLE
 from ...planner.connect.places import Message
+from ...planner.connect.protocol import UNKNOWN_TABLE
 from ...planner.connect.relations import RelationReader
 from ...planner.connect.session import Planned, PlannerSession
 from ...planner.connect.types import read_schema

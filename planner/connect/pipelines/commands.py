@@ -21,6 +21,7 @@ from ..expressions import ExpressionReader
 from ..failures import unsupported
 from ..names import name_parts
 from ..places import Message, origin_at
+from ..protocol import DATABRICKS, NAME, ONCE
 from ..types import from_proto, read_schema
 from .resolution import Resolution
 
@@ -28,11 +29,6 @@ if TYPE_CHECKING:
     from ..session import PlannerSession
 
 Answers = list[Message]
-# Settings of a graph. In one of Databricks' functions may look into their inputs, names may begin
-# with LIVE, and SQL files are read in its dialect; a flow of one may run `once`.
-DATABRICKS = "stateplan.pipelines.databricks"
-NAME = "stateplan.pipelines.name"
-ONCE = "stateplan.pipelines.once"
 
 _KINDS = {
     proto.OutputType.MATERIALIZED_VIEW: DatasetKind.MATERIALIZED_VIEW,

@@ -28,15 +28,13 @@ from ...pipelines import refusals
 from ...pipelines.model import Dataset, DatasetKind, Flow, Identifier, Pipeline, Read, is_target
 from ...pipelines.schemas import table_schema
 from ..console import Console
-from ..failures import UNKNOWN_TABLE
 from ..places import placed
+from ..protocol import PENDING, UNKNOWN_TABLE
 from .eager import eager_steps
 
 if TYPE_CHECKING:
     from ..session import Planned, PlannerSession
 
-# A setting: data sets that Databricks' names define as soon as something reads them, one a line.
-PENDING = "stateplan.pipelines.pending"
 _VIEW_CHECK = "pipelines.incompatibleViewCheck.enabled"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.streaming.readwriter import DataStreamWriter
 
-from ..batch_writes import SHOW_WRITES
+from ..protocol import SHOW_WRITES
 from .context import frame, session
 from .rules import Rules
 from .stand_ins import StandIn

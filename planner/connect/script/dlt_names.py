@@ -30,9 +30,7 @@ from pyspark.pipelines.source_code_location import (
 )
 
 from ...pipelines.model import is_target
-from ..failures import UNKNOWN_TABLE
-from ..pipelines.commands import ONCE
-from ..pipelines.resolution import PENDING
+from ..protocol import ONCE, PENDING, UNKNOWN_TABLE
 from .stand_ins import StandIn, StandInNeeded, lacking
 
 _EXPECTATIONS = (

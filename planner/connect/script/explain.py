@@ -15,7 +15,7 @@ from ...model.catalog import Catalog
 from ...model.errors import DescriptionError
 from ...model.expressions.core import Origin
 from ...model.settings.conf import Conf
-from ...pipelines.statements import defines_datasets, is_databricks
+from ...pipelines.sql_files import defines_datasets, is_databricks
 from ..console import Console
 from ..places import remember_source
 from ..server import Access, serving, take_deep_plans

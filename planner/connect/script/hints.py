@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pyspark import __version__
 from pyspark.sql.connect import functions
 
-from ..foreign_sql import PLACEHOLDER
+from ..protocol import PLACEHOLDER
 from .patches import Patches
 from .program import Program
 from .rules import Rules

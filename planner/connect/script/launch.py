@@ -24,9 +24,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.column import Column
 from pyspark.sql.connect.dataframe import DataFrame
 
-from ...pipelines.statements import defines_datasets, split
-from ..failures import UNKNOWN_TABLE
+from ...pipelines.sql_files import defines_datasets, split
 from ..places import remember_source
+from ..protocol import UNKNOWN_TABLE
 from ..server import take_deep_messages
 from . import glue, workspace
 from .calls import planned_batches, planned_call

@@ -20,7 +20,7 @@ from pyspark.pipelines.graph_element_registry import graph_element_registration_
 from pyspark.pipelines.spark_connect_graph_element_registry import SparkConnectGraphElementRegistry
 from pyspark.pipelines.spark_connect_pipeline import create_dataflow_graph, start_run
 
-from ..pipelines.commands import DATABRICKS, NAME
+from ..protocol import DATABRICKS, NAME
 from .context import session
 from .dlt_names import DltNames
 from .program import Program
