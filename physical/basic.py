@@ -237,9 +237,12 @@ class UnionExec(SparkPlan):
         """Not where the inputs are united partition by partition, nor where a type differs.
 
         Types differ in names of fields, or in whether a part can be null. Nor where code anywhere
-        below reads several inputs itself: a shuffled join's or another union's.
+        below reads several inputs itself: a shuffled join's or another union's; nor where anything
+        below, whatever is between, begins anew with each partition.
         """
-        if not self.may_generate or any(plan.reads_several for plan in self.inputs):
+        if not self.may_generate or any(
+            plan.reads_several or plan.begins_with_partition for plan in self.inputs
+        ):
             return False
         first, *rest = ([a.type_ for a in plan.output] for plan in self.inputs)
         alike = all(types == first for types in rest)

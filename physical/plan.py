@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import ClassVar
 
-from ..planner.model.expressions.core import AttributeReference, Origin, SortOrder
+from ..planner.model.expressions.core import AttributeReference, Call, Origin, SortOrder
 from ..planner.model.frozen import dataclass
 from ..planner.model.lazy import cached_property
 from ..planner.model.output_modes import OutputMode
@@ -105,6 +105,13 @@ class SparkPlan(QueryPlan):
     def reads_several(self) -> bool:
         """Whether code generated for it, or for one below it, reads several inputs row by row."""
         return any(child.reads_several for child in self.children)
+
+    @cached_property
+    def begins_with_partition(self) -> bool:
+        """Whether an expression of it, or of one below, begins anew with each partition: rand()."""
+        drawn = (part for e in self.expressions if not e.deterministic for part in e.collect(Call))
+        own = any(not part.spec.deterministic and not part.spec.of_file for part in drawn)
+        return own or any(child.begins_with_partition for child in self.children)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..physical.plan import StateStoreWriter
+from ..physical.plan import SparkPlan, StateStoreWriter
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.plans.logical import EventTimeWatermark
@@ -30,10 +30,12 @@ from .micro_batch import MicroBatchExecution
 from .offsets import Position, recover
 from .operator_names import OperatorNames
 from .plan.facts import Reader
+from .plan.passes.name_files import asks_for_files
 from .progress import Listener, clock_ms
 from .query import StreamingQuery
 from .sinks import Sink
 from .sources import Source
+from .sources.files import FileSource
 from .sources.tables import Table
 from .state import Location
 from .task_choice import TaskChoice
@@ -219,6 +221,8 @@ def _on_engine(
     tasks = engine.task_count(conf) if request.tasks is None else request.tasks
     engine.configure(conf, tasks)
     engine.prepare_workers(stateful=bool(plan.collect(StateStoreWriter)))
+    if engine.facts.exactness is not None:
+        _show_files(plan, sources)
     readers = _readers(engine, request.tables, sources)
     check(with_batch_time(plan, 0), engine, conf, readers)  # each batch has a time of its own
     analyzed = request.execution.checked
@@ -242,6 +246,15 @@ def _on_engine(
         unlimited=request.trigger.kind == "once",
         now_ms=request.now_ms,
     )
+
+
+def _show_files(plan: SparkPlan, sources: Mapping[str, Source]) -> None:
+    """Let the sources of files say which file a row is of, if the query calls `input_file_name()`:
+    the engine has no such function."""
+    if any(asks_for_files(node.expressions) for node in plan.walk()):
+        for name, source in sources.items():
+            if isinstance(source, FileSource):
+                source.show_metadata(name)
 
 
 def _readers(

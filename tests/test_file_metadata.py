@@ -225,3 +225,44 @@ def test_signs_in_names_of_files(session: Any, tmp_path: Path, format: str) -> N
     for name in names:
         write(folder / f"{name}.{format}", format, [name])
     assert run(session, format, folder, "t") == [(name,) for name in sorted(names, key=repr)]
+
+
+def named(format: str, folder: Path) -> list[tuple[str, str]]:
+    """Values, and what `input_file_name()` says of their files."""
+    return [(row[0], f"file://{row[1].removeprefix('file:')}") for row in expected(format, folder)]
+
+
+def test_names_of_files_are_those_of_spark(spark: SparkSession, files: tuple[str, Path]) -> None:
+    format, folder = files
+    found = by_spark(spark, format, folder, "value", "input_file_name()")
+    assert found == sorted(named(format, folder), key=repr)
+
+
+def test_names_of_files(session: Any, files: tuple[str, Path]) -> None:
+    format, folder = files
+    rows = named(format, folder)
+    python = """t.withColumn("file", F.input_file_name()).where("file LIKE '%a%' AND value != '0a'")
+        .select("value", "file")"""
+    wanted = sorted((row for row in rows if "a" in row[1] and row[0] != "0a"), key=repr)
+    assert run(session, format, folder, f"({python})") == wanted
+    python = "t.groupBy(F.input_file_name()).count()"
+    counts = sorted(((name, 5) for name in {name for _, name in rows}), key=repr)
+    assert run(session, format, folder, python, output_mode="update") == counts
+
+
+def test_names_of_files_with_metadata_and_a_watermark(session: Any, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"value": ["2026-01-01 00:00:01"]}), tmp_path / "a b.parquet")
+    python = """(t.select(F.col("value").cast("timestamp").alias("at"), "_metadata.file_size")
+        .withWatermark("at", "5 seconds")
+        .select("file_size", F.regexp_extract(F.input_file_name(), "([^/]*)$", 1)))"""
+    size = (tmp_path / "a b.parquet").stat().st_size
+    assert run(session, "parquet", tmp_path, python) == [(size, "a%20b.parquet")]
+
+
+@pytest.mark.embedded
+def test_above_an_operator_no_file_is_known(tmp_path: Path) -> None:
+    from stateplan.runtime.engines.embedded_session import session
+
+    pq.write_table(pa.table({"value": ["x"]}), tmp_path / "a.parquet")
+    with pytest.raises(StateplanError, match=r"input_file_name\(\)"):
+        run(session(), "parquet", tmp_path, "t.dropDuplicates().select(F.input_file_name())")

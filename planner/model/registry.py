@@ -197,6 +197,8 @@ class FunctionSpec:
         replacement: what the optimizer puts in its place (Spark's RuntimeReplaceable), if anything.
         evaluate: its value over literals' plain values, for constant folding; None: not folded.
         deterministic: False for rand, uuid, ...
+        of_file: says which file a row is of. Alone of what is not deterministic it does not begin
+            anew with each partition.
         random_seed: Spark's ExpressionWithRandomSeed: values are drawn at random for each row.
         constant: False where constant arguments make no constant (raise_error).
         of_types: a constant whatever the arguments are: only their types count (typeof).
@@ -277,6 +279,7 @@ class FunctionSpec:
     replacement: Callable[[Call], Expression] | None = None
     evaluate: Callable[..., object] | None = None
     deterministic: bool = True
+    of_file: bool = False
     random_seed: bool = False
     constant: bool = True
     of_types: bool = False

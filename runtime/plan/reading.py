@@ -1,13 +1,14 @@
-"""The conditions of a query that the readers of files are given."""
+"""What the readers of files are given, and what they give besides the columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ...physical.scans import source_filters
 from ...planner.model.expressions.core import AttributeReference, Expression
 from ...planner.model.formats import metadata_columns
 from ...planner.model.options import by_lower_name
+from ...planner.model.schemas.types import StructField
 from .facts import BatchFacts
 
 _SETTINGS = {
@@ -42,6 +43,14 @@ def given_to_reader(
         c
         for c in conditions
         if c.references and source_filters([c]) and others.isdisjoint(_columns(c))
+    )
+
+
+def metadata_parts(fields: Iterable[StructField]) -> tuple[AttributeReference, ...]:
+    """The fields of `_metadata` as columns that a source gives."""
+    return tuple(
+        AttributeReference(name=field.name, type_=field.data_type, is_nullable=field.nullable)
+        for field in metadata_columns(fields)
     )
 
 

@@ -22,15 +22,14 @@ from ...physical.exchange import ShuffleExchangeExec
 from ...physical.plan import SparkPlan
 from ...physical.scans import ColumnarToRowExec, FileSourceScanExec
 from ...physical.stateful import StreamingLocalLimitExec
-from ...planner.model.expressions.core import Alias, AttributeReference, GetStructField
+from ...planner.model.expressions.core import Alias, GetStructField
 from ...planner.model.expressions.predicates import split_conjuncts
-from ...planner.model.formats import metadata_columns
 from ...planner.model.functions.build import struct_of
 from ...planner.model.schemas.types import StructType
 from .facts import BatchFacts
 from .nodes import AsIs, Expand, ReadSource, ReadTable, RuntimeNode, Select
 from .observing_nodes import ObserveEventTime
-from .reading import given_to_reader
+from .reading import given_to_reader, metadata_parts
 
 _ASKED_FOR = ("REPARTITION_BY_NUM", "REPARTITION_BY_COL")
 """Exchanges that the user asked for."""
@@ -54,10 +53,7 @@ def _(node: StreamingRelationExec, facts: BatchFacts) -> RuntimeNode:
     *own, metadata = node.attributes
     kind = metadata.data_type
     assert isinstance(kind, StructType)
-    parts = tuple(
-        AttributeReference(name=field.name, type_=field.data_type, is_nullable=field.nullable)
-        for field in metadata_columns(kind.fields)
-    )
+    parts = metadata_parts(kind.fields)
     fields = zip(kind.fields, parts, strict=True)
     made = struct_of((field.name, part) for field, part in fields)
     shown = Alias(child=made, name=metadata.name, expr_id=metadata.expr_id)

@@ -167,9 +167,9 @@ register(
     # What casts: `cast(x AS type)`; as a function of that name it takes nothing.
     scalar("cast", "", STRING, check=_check_cast),
     *each(
-        scalar("input_file_name", "", STRING),
-        scalar("input_file_block_start", "", LONG),
-        scalar("input_file_block_length", "", LONG),
+        scalar("input_file_name", "", STRING, of_file=True),
+        scalar("input_file_block_start", "", LONG, of_file=True),
+        scalar("input_file_block_length", "", LONG, of_file=True),
         scalar(
             "spark_partition_id",
             "",

@@ -120,13 +120,26 @@ def _clean(plan: LogicalPlan, excluded: frozenset[int]) -> LogicalPlan:
 
 
 def _clean_union(plan: Union, excluded: frozenset[int]) -> LogicalPlan:
-    """A union's columns are those of its first branch: they must stay different ones."""
+    """A union's columns are those of its first branch: they must stay different ones.
+
+    A union of which a branch gives a column both as it is and under another name is left alone.
+    """
+    if any(map(_gives_twice, plan.inputs)):
+        return plan
     first, *rest = plan.inputs
     own = first.output_ids
     inputs = (_clean(first, excluded | own), *(_clean_branch(one, excluded - own) for one in rest))
     if all(new is old for new, old in zip(inputs, plan.inputs, strict=True)):
         return plan
     return replace(plan, inputs=inputs)
+
+
+def _gives_twice(branch: LogicalPlan) -> bool:
+    match branch:
+        case Project(project_list=items) | Aggregate(aggregates=items):
+            plain = {item for item in items if isinstance(item, AttributeReference)}
+            return any(isinstance(item, Alias) and item.child in plain for item in items)
+    return False
 
 
 def _clean_branch(branch: LogicalPlan, excluded: frozenset[int]) -> LogicalPlan:

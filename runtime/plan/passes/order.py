@@ -13,6 +13,7 @@ from .expand_once import expand_once
 from .group_first import group_first
 from .keep_order import keep_order
 from .merge_selects import merge_selects
+from .name_files import name_files
 from .place_exchanges import place_exchanges
 from .place_rows import place_rows
 from .protect_kernels import protect_kernels
@@ -22,6 +23,7 @@ from .read_needed import read_needed
 Pass = Callable[[RuntimeNode, BatchFacts], RuntimeNode]
 
 PASSES: tuple[Pass, ...] = (
+    name_files,  # adds columns to what sources give, which the next one prunes
     read_needed,  # sees the projections and filters above a scan as Spark plans them
     count_rows,  # sees the sources as the plan has them, before anything moves
     read_files,  # a kernel that reads files needs no grouping, nor an exchange
