@@ -210,6 +210,15 @@ def test_the_runtime_plan_needs_neither_spark_nor_arrow() -> None:
     assert done.stdout.split() == []
 
 
+def test_the_process_of_a_script_has_no_planner() -> None:
+    module = "stateplan.planner.connect.script.launch"
+    code = f"import sys, {module}; print(*(m for m in sys.modules if m.startswith('stateplan.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert module in done.stdout.split()
+    planning = ("stateplan.rules", "stateplan.physical", "stateplan.planner.strategies")
+    assert [m for m in done.stdout.split() if m.startswith(planning)] == []
+
+
 def test_the_check_sees_an_upward_import() -> None:
     found = list(imports("physical/explain/tree.py", lazy=True))
     assert "physical/plan" in found

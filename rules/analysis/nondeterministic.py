@@ -36,7 +36,10 @@ def _pulled_out(node: LogicalPlan) -> LogicalPlan:
         return node
 
     def mention(expression: Expression) -> Expression:
-        known = None if expression.deterministic else columns.get(canonical(expression))
+        if expression.deterministic:
+            return expression
+        # An alias means the same as what it names, but its name is the query's.
+        known = None if isinstance(expression, Alias) else columns.get(canonical(expression))
         return known.to_attribute() if known else expression.map_children(mention)
 
     child = Project(child=node.child, project_list=(*node.child.output, *columns.values()))
