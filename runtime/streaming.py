@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..physical.basic import StreamingRelationExec
 from ..physical.plan import SparkPlan, StateStoreWriter
 from ..planner.incremental_execution import IncrementalExecution
 from ..planner.model.errors import RuntimeFailure
@@ -249,12 +250,13 @@ def _on_engine(
 
 
 def _show_files(plan: SparkPlan, sources: Mapping[str, Source]) -> None:
-    """Let the sources of files say which file a row is of, if the query calls `input_file_name()`:
-    the engine has no such function."""
-    if any(asks_for_files(node.expressions) for node in plan.walk()):
-        for name, source in sources.items():
-            if isinstance(source, FileSource):
-                source.show_metadata(name)
+    """Let the sources of files below a call of `input_file_name()` say which file a row is of: the
+    engine has no such function."""
+    asking = (node for node in plan.walk() if asks_for_files(node.expressions))
+    for relation in (below for node in asking for below in node.collect(StreamingRelationExec)):
+        source = sources[relation.name]
+        if isinstance(source, FileSource):
+            source.show_metadata(relation.name)
 
 
 def _readers(

@@ -4,9 +4,9 @@
     +- ReadSource [a]              +- ReadSource [a, _metadata.file_path, ...]
 
 Spark's tasks know which file they are at; where an engine has no such function its source gives
-the path. The two name a file alike but for the slashes in front. Nothing but selects may stand
-between: above an exchange Spark has an empty string. Runs first, as `_metadata` must be there for
-what prunes columns. Idempotent.
+the path. The two name a file alike but for the slashes in front. Nothing but selects and what
+observes event times may stand between: above an exchange Spark has an empty string. Runs first, as
+`_metadata` must be there for what prunes columns. Idempotent.
 """
 
 from __future__ import annotations
@@ -58,16 +58,15 @@ def _showing(node: RuntimeNode, facts: BatchFacts) -> tuple[RuntimeNode, Attribu
     match node:
         case ReadSource():
             return _source_showing(node, facts)
-        case Select(columns=columns):
+        case Select() | ObserveEventTime():
             shown = _showing(node.child, facts)
             if shown is None:
                 return None
             child, path = shown
-            kept = columns if path.expr_id in node.output_ids else (*columns, path)
-            return replace(node, columns=kept, child=child), path
-        case ObserveEventTime():
-            shown = _showing(node.child, facts)
-            return None if shown is None else (replace(node, child=shown[0]), shown[1])
+            above = replace(node, child=child)
+            if isinstance(above, Select) and path.expr_id not in above.output_ids:
+                above = replace(above, columns=(*above.columns, path))
+            return above, path
     return None
 
 

@@ -28,7 +28,7 @@ _WIDE = Context(prec=2200)
 _CERTAIN = 2.0**50
 """Below it a double's product with a power of ten is off by much less than one."""
 _DIGITS, _PLACES = 10**15, 6
-"""A double tells numbers of 15 digits apart. Tried are those with at most six decimal places."""
+"""Decimals of up to 15 digits are different doubles; of those, with up to six decimal places."""
 _SMALLEST, _LARGEST = 1e-20, 1e37
 """Doubles between them have all their digits in a `LONG` decimal."""
 LONG = pa.decimal256(76, 38)

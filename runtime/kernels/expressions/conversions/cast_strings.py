@@ -90,7 +90,7 @@ def _plain(value: Any, pattern: str, wanted: Any) -> tuple[Any, Any]:
 
     Args:
         value: the strings.
-        pattern: of strings that Arrow reads as Spark does.
+        pattern: a regular expression; strings that match it mean the same to Arrow and to Spark.
         wanted: the Arrow type of the values.
     """
     plain = pc.match_substring_regex(value, pattern)
