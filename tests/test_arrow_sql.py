@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,13 @@ from stateplan.planner.model.expressions.core import AttributeReference, Express
 from stateplan.planner.model.ids import id_scope
 from stateplan.planner.model.plans.logical import Project
 from stateplan.planner.model.schemas.ddl import parse_schema
-from stateplan.planner.model.schemas.types import ArrayType, DataType, MapType, StructType
+from stateplan.planner.model.schemas.types import (
+    ArrayType,
+    DataType,
+    MapType,
+    StructField,
+    StructType,
+)
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
 from stateplan.rules.analysis import analyze
@@ -99,13 +105,19 @@ DATA = Data(rows, COLUMNS)
 
 def expression_of(text: str, *, ansi: bool) -> Expression:
     """An expression over the columns as the optimizer leaves it."""
+    return expression_over(COLUMNS, text, ansi=ansi)
+
+
+def expression_over(columns: Sequence[AttributeReference], text: str, *, ansi: bool) -> Expression:
+    """An expression over some columns as the optimizer leaves it."""
     conf = Conf({"spark.sql.ansi.enabled": str(ansi).lower(), "spark.sql.session.timeZone": "UTC"})
-    source = Source(name="events", schema=SCHEMA)
+    fields = tuple(StructField(column.name, column.type_) for column in columns)
+    source = Source(name="events", schema=StructType(fields))
     with id_scope(itertools.count()):
         query = parse(f"SELECT {text} AS found FROM STREAM events", conf)
         plan = optimize(analyze(query, {"events": source}, conf), conf)
     (project,) = (node for node in plan.walk() if isinstance(node, Project))
-    by_name = {column.name: column for column in COLUMNS}
+    by_name = {column.name: column for column in columns}
 
     def own(node: Expression) -> Expression:
         return by_name[node.name] if isinstance(node, AttributeReference) else node

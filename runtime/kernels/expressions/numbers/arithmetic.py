@@ -22,13 +22,12 @@ from ..values.vectors import (
     first_where,
     made,
     null_where,
-    nulled,
     numbers,
     of_one_length,
     plain_type,
     row_count,
 )
-from .decimals import sum_or_product
+from . import decimals
 
 _SYMBOLS = {
     "+": (pc.add, pc.add_checked, "try_add"),
@@ -43,7 +42,7 @@ def add_like(step: Step, left: Value, right: Value) -> Any:
     if decimal_of(step.kind):
         if keeps_digits(step.name, step.kinds):
             return plain(left, right).cast(plain_type(step.kind))
-        return sum_or_product(step, left, right)
+        return decimals.sum_or_product(step, left, right)
     if step.mode == "LEGACY" or step.kind in FLOATS:
         return plain(left, right)
     try:
@@ -74,45 +73,16 @@ def _overflows(name: str, left: Value, right: Value, result: Any) -> Any:
 def divide(step: Step, left: Value, right: Value) -> Any:
     """`/` of two doubles, or of two decimals."""
     if decimal_of(step.kind):
-        return _decimal_quotient(step, left, right)
+        return decimals.divided(step, left, right, "DIVIDE_BY_ZERO")
     a, b, zero = _divided(step, left, right, "DIVIDE_BY_ZERO")
     with np.errstate(all="ignore"):
         return null_where(made(a / b, left, right), zero)
 
 
-def _decimal_quotient(step: Step, left: Value, right: Value) -> Any:
-    """`/` of two decimals that fit in longs: long division, then rounded half up."""
-    scale = (decimal_of(step.kind) or (0, 0))[1]
-    (_, one), (digits, other) = (decimal_of(kind) or (0, 0) for kind in step.kinds)
-    a, b = (unscaled_words(_nulls_as_zero(v)) for v in of_one_length(left, right))
-    zero = b == 0
-    if step.mode == "ANSI" and np.any(zero & ~_nulls(left, right)):
-        raise messages.error(step, "DIVIDE_BY_ZERO", **BYPASS)
-    negative = (a < 0) != (b < 0)
-    divisor = np.where(zero, 1, np.abs(b))
-    quotient, rest = np.divmod(np.abs(a), divisor)
-    fraction, places = np.zeros_like(rest), scale + other - one
-    for start in range(0, places, 18 - digits):
-        power = 10 ** min(18 - digits, places - start)
-        more, rest = np.divmod(rest * power, divisor)
-        fraction = fraction * power + more
-    fraction += 2 * rest >= divisor
-    sign = np.where(negative, -1, 1)
-    whole_part = pa.array(quotient * sign).cast(pa.decimal128(19, 0))
-    power = pa.scalar(Decimal(10**places), pa.decimal128(places + 1, 0))
-    total = pc.add(
-        pc.multiply(whole_part, power), pa.array(fraction * sign).cast(pa.decimal128(19, 0))
-    )
-    found = total.cast(pa.decimal128(38, 0)).view(pa.decimal128(38, scale))
-    return null_where(nulled(found.cast(plain_type(step.kind)), left, right), zero)
-
-
-def _nulls_as_zero(value: Any) -> Any:
-    return value.fill_null(Decimal(0)) if value.null_count else value
-
-
 def integral_divide(step: Step, left: Value, right: Value) -> Any:
-    """`div`: of two longs, or day-time intervals."""
+    """`div`: of two longs, decimals or day-time intervals."""
+    if decimal_of(step.kinds[0]):
+        return decimals.divided(step, left, right, "DIVIDE_BY_ZERO")
     if isinstance(right, pa.Scalar) and right.is_valid and right.as_py() not in (0, -1):
         return pc.divide(left, right)
     a, b, zero = _divided(step, left, right, "DIVIDE_BY_ZERO")
@@ -135,7 +105,7 @@ def _made_or_scalar(data: Any) -> Any:
 def remainder(step: Step, left: Value, right: Value) -> Any:
     """`%` and `mod`: the sign is the dividend's."""
     if decimal_of(step.kind):
-        return _decimal_remainder(step, left, right)
+        return decimals.divided(step, left, right, "REMAINDER_BY_ZERO")
     a, b, zero = _divided(step, left, right, "REMAINDER_BY_ZERO")
     with np.errstate(all="ignore"):
         return null_where(made(np.fmod(a, b), left, right), zero)
@@ -144,7 +114,7 @@ def remainder(step: Step, left: Value, right: Value) -> Any:
 def positive_remainder(step: Step, left: Value, right: Value) -> Any:
     """`pmod`: `r = a % n`, and `(r + n) % n` where that is negative."""
     if decimal_of(step.kind):
-        return _decimal_remainder(step, left, right)
+        return decimals.divided(step, left, right, "REMAINDER_BY_ZERO")
     size = right.as_py() if isinstance(right, pa.Scalar) else None
     if isinstance(size, int) and size > 0 and not isinstance(left, pa.Scalar):
         a = numbers(left)
@@ -161,22 +131,6 @@ def positive_remainder(step: Step, left: Value, right: Value) -> Any:
             moved = np.fmod(rest.astype(wide) + b.astype(wide), b.astype(wide))
         result = np.where(rest < 0, moved, rest).astype(rest.dtype)
     return null_where(made(result, left, right), zero)
-
-
-def _decimal_remainder(step: Step, left: Value, right: Value) -> Any:
-    """The same of two decimals that fit in longs under one scale."""
-    scale = max((decimal_of(kind) or (0, 0))[1] for kind in step.kinds)
-    sides = (_nulls_as_zero(side) for side in of_one_length(left, right))
-    a, b = (unscaled_words(side.cast(pa.decimal128(37, scale))) for side in sides)
-    zero = b == 0
-    if step.mode == "ANSI" and np.any(zero & ~_nulls(left, right)):
-        raise messages.error(step, "REMAINDER_BY_ZERO", **BYPASS)
-    b = np.where(zero, 1, b)
-    rest = np.fmod(a, b)
-    if step.name == "pmod":
-        rest = np.where(rest < 0, np.fmod(rest + b, b), rest)
-    found = pa.array(rest).cast(pa.decimal128(19, 0)).view(pa.decimal128(19, scale))
-    return null_where(nulled(found.cast(plain_type(step.kind)), left, right), zero)
 
 
 def _divided(step: Step, left: Value, right: Value, condition: str) -> tuple[Any, Any, Any]:
@@ -205,7 +159,7 @@ def signed(step: Step, value: Any) -> Any:
     """`-x` and `abs(x)`."""
     function = np.negative if step.name == "negative" else np.abs
     if decimal_of(step.kind):
-        return (pc.negate if function is np.negative else pc.abs)(value)
+        return decimals.signed(step, value)
     data = numbers(value)
     if step.kind not in FLOATS and step.mode == "ANSI":
         least = np.iinfo(data.dtype).min

@@ -10,6 +10,11 @@ from collections.abc import Sequence
 from .operation_facts import Arguments
 from .program import Kind, decimal_of
 
+MOST_DIVIDED = 71
+"""The digits of a dividend: behind them 256 bits have room for a few places, and to round these."""
+MOST_SIGNED = 34
+"""The digits to which Java rounds what changes its sign."""
+
 
 def keeps_digits(name: str, kinds: Sequence[Kind]) -> bool:
     """Whether the sum, difference or product of two decimals has 38 digits at most."""
@@ -36,7 +41,7 @@ def _digits(name: str, kinds: Sequence[Kind]) -> int:
 
 def short_decimals(given: Arguments) -> bool:
     """Whether a decimal has 34 digits at most: Spark rounds longer ones to so many."""
-    return all((decimal_of(kind) or (0, 0))[0] <= 34 for kind in given.kinds)
+    return all((decimal_of(kind) or (0, 0))[0] <= MOST_SIGNED for kind in given.kinds)
 
 
 def decimal_in_long(given: Arguments) -> bool:
@@ -59,26 +64,34 @@ def few_places(given: Arguments) -> bool:
     return isinstance(given.values[1], int) and 0 <= given.values[1] <= 15 and precision <= 37
 
 
-def quotient_in_long(given: Arguments) -> bool:
-    """Whether a quotient of decimals, of which the scale is Spark's, is found in longs."""
-    if decimal_of(given.kinds[0]) is None:
-        return True
+def in_long(name: str, kinds: Sequence[Kind]) -> bool:
+    """Whether a quotient or remainder of decimals, of Spark's scale, is found in 64 bits."""
+    (p, s), (q, t) = (decimal_of(kind) or (0, 0) for kind in kinds)
+    if name == "/":
+        scale = max(6, s + q + 1)
+        short = p <= 18 and q <= 17 and scale + t - s <= 17
+        return short and scale + q < 36 and p - s + t + scale < 38
+    # A remainder may have the divisor added to it, for which its type needs room.
+    fits = name != "pmod" or q - t <= p - s
+    return fits and name != "div" and max(p - s, q - t) + max(s, t) <= 18
+
+
+def quotient_fits(given: Arguments) -> bool:
+    """Whether what decimals are divided in has 256 bits."""
+    scale = decimal_of(given.kind)
+    (p, s), (_, t) = (decimal_of(kind) or (0, 0) for kind in given.kinds)
+    places = scale[1] + t - s if scale is not None else 0
+    return 0 <= places <= MOST_DIVIDED - p
+
+
+def remainder_fits(given: Arguments) -> bool:
+    """Whether two decimals, written with as many digits behind the point, have 256 bits.
+
+    And the whole part of their quotient 38 digits: from 39 on Spark fails.
+    """
     (p, s), (q, t) = (decimal_of(kind) or (0, 0) for kind in given.kinds)
-    scale = max(6, s + q + 1)
-    whole = p - s + t
-    return p <= 18 and q <= 17 and scale + t - s <= 17 and scale + q < 36 and whole + scale < 38
-
-
-def remainder_in_long(given: Arguments) -> bool:
-    """Whether two decimals, written with as many digits behind the point, have 64 bits."""
-    sides = [decimal_of(kind) or (0, 0) for kind in given.kinds]
-    return max(p - s for p, s in sides) + max(s for _, s in sides) <= 18
-
-
-def positive_remainder_in_long(given: Arguments) -> bool:
-    """The same where the divisor fits in the result, too: it may be added to the remainder."""
-    (p, s), (q, t) = (decimal_of(kind) or (0, 0) for kind in given.kinds)
-    return q - t <= p - s and remainder_in_long(given)
+    longest = max(p - s, q - t) + max(s, t)
+    return longest <= MOST_DIVIDED and p - s + t <= 38
 
 
 def shown_places(given: Arguments) -> bool:

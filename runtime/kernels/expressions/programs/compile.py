@@ -34,14 +34,13 @@ from .....planner.model.text.time_zones import known_zone
 from .....planner.model.tree import replace
 from ...json.support import corrupt_column, formats_in, is_written, keeps_null
 from ...json.support import unsupported as json_unsupported
-from .accepting_nested import different_keys
 from .day_times import IntervalOfText, in_day_time, is_zero
 from .json_once import json_once
 from .kinds import Unsupported, has_shortened_interval, is_constant, kind_of
-from .operation_facts import FLOATS, Arguments, leaves, takes
-from .program import UNTOUCHED, Kind, Mode, Observed, Program, Step, decimal_of
+from .operation_facts import Arguments, leaves, takes
+from .program import UNTOUCHED, Kind, Mode, Observed, Program, Step
 from .shapes import context_of, positive_remainder
-from .supported import OPERATIONS, can_cast, cast_raises
+from .supported import OPERATIONS, can_cast, can_raise, cast_raises
 from .supported_lambdas import HIGHER_ORDER, captured, parameters_of
 
 Seen = tuple[Expression, Sequence[Expression]]
@@ -345,7 +344,7 @@ class _Compiler:
         if UNTOUCHED in kinds and not passing:
             raise Unsupported(f"{name} of what only passes")
         kind = kind_of(expression.data_type)
-        if not takes(known, Arguments(kinds, values, options)):
+        if not takes(known, Arguments(kinds, values, options, kind)):
             types = ", ".join(argument.data_type.simple for argument in arguments)
             raise Unsupported(f"{name}({types})")
         below = any(self.steps[place].raises for place in inputs)
@@ -360,21 +359,10 @@ class _Compiler:
             mode=mode,
             zone=self._zone(zone, "timestamp" if name in _BY_CLOCK else kind, *kinds),
             options=options,
-            raises=below or (own and self._can_raise(name, kinds, values)),
+            raises=below or (own and can_raise(name, kinds, values, mode)),
             context=context_of(expression),
         )
         return self._add(step)
-
-    def _can_raise(self, name: str, kinds: Sequence[Kind], values: Sequence[object]) -> bool:
-        """Whether an operation can raise with these arguments."""
-        if name in ("/", "%", "mod", "pmod", "div") and values[1] not in (..., None, 0):
-            return name == "div" and values[1] == -1
-        if name in ("floor", "ceil", "ceiling"):
-            return kinds[0] == "double"
-        if name == "map":
-            return not different_keys(values)
-        exact = kinds[0] not in FLOATS and decimal_of(kinds[0]) is None
-        return exact or name in ("/", "%", "mod", "pmod", "div")
 
     def _branches(self, name: str, expression: Expression, parts: Sequence[Expression]) -> int:
         inputs = [self.argument(part) for part in parts]

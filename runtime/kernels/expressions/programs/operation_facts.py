@@ -33,11 +33,13 @@ class Arguments(NamedTuple):
         kinds: of the arguments.
         values: of those that are constants; `...` for the others.
         options: of the call; for most operations none.
+        kind: of the result.
     """
 
     kinds: Sequence[Kind]
     values: Sequence[object]
     options: Sequence[object]
+    kind: Kind
 
 
 @dataclass(frozen=True)

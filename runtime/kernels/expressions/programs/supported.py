@@ -7,10 +7,14 @@ neither Arrow nor numpy: the planner's passes ask it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from . import accepting_numbers as numbers
 from . import accepting_texts as texts
 from . import accepting_times as times
 from . import print_formats
+from .accepting_nested import different_keys
+from .accepting_numbers import MOST_SIGNED
 from .operation_facts import (
     FLOATS,
     ORDERED,
@@ -78,29 +82,26 @@ OPERATIONS: dict[str, Operation] = {
         (("double", "double"), ("decimal", "decimal")),
         raises="ANSI",
         right_first=True,
-        accepts=numbers.quotient_in_long,
+        accepts=numbers.quotient_fits,
     ),
-    "div": Operation(same(("bigint", "daytime"), 2), raises="ANSI", right_first=True),
-    **dict.fromkeys(
-        ("%", "mod"),
-        Operation(
-            same((*NUMBERS, "decimal"), 2),
-            raises="ANSI",
-            right_first=True,
-            accepts=numbers.remainder_in_long,
-        ),
-    ),
-    "pmod": Operation(
-        same((*NUMBERS, "decimal"), 2),
+    "div": Operation(
+        same(("bigint", "decimal", "daytime"), 2),
         raises="ANSI",
         right_first=True,
-        accepts=numbers.positive_remainder_in_long,
+        accepts=numbers.remainder_fits,
     ),
-    "negative": Operation(
-        same((*NUMERIC, "daytime"), 1), raises="ANSI", accepts=numbers.short_decimals
+    **dict.fromkeys(
+        ("%", "mod", "pmod"),
+        Operation(
+            same(NUMERIC, 2),
+            raises="ANSI",
+            right_first=True,
+            accepts=numbers.remainder_fits,
+        ),
     ),
+    "negative": Operation(same((*NUMERIC, "daytime"), 1), raises="always"),
     "positive": Operation(same(NUMERIC, 1)),
-    "abs": Operation(same(NUMERIC, 1), raises="ANSI", accepts=numbers.short_decimals),
+    "abs": Operation(same(NUMERIC, 1), raises="always"),
     **dict.fromkeys(("&", "|", "^"), Operation(same(WHOLE, 2))),
     "~": Operation(same(WHOLE, 1)),
     **dict.fromkeys(
@@ -317,6 +318,23 @@ def can_cast(source: Kind, target: Kind, mode: Mode) -> bool:
             return False  # two keys may become one
         return alike and all(map(can_cast, source[2], target[2], [mode] * len(source[2])))
     return source == target or (family(source), family(target)) in (*CASTS, TEXT_OF_BYTES)
+
+
+def can_raise(name: str, kinds: Sequence[Kind], values: Sequence[object], mode: Mode) -> bool:
+    """Whether an operation that can raise does so with these arguments."""
+    if name in ("negative", "abs"):
+        decimal = decimal_of(kinds[0])
+        if decimal is not None:
+            return decimal[0] > MOST_SIGNED
+        return mode == "ANSI" and kinds[0] not in FLOATS
+    if name in ("/", "%", "mod", "pmod", "div") and values[1] not in (..., None, 0):
+        return name == "div" and values[1] == -1
+    if name in ("floor", "ceil", "ceiling"):
+        return kinds[0] == "double"
+    if name == "map":
+        return not different_keys(values)
+    exact = kinds[0] not in FLOATS and decimal_of(kinds[0]) is None
+    return exact or name in ("/", "%", "mod", "pmod", "div")
 
 
 def cast_raises(source: Kind, target: Kind, mode: Mode) -> bool:

@@ -80,6 +80,19 @@ def does_not_fit_decimal(step: Step, value: Decimal) -> KernelError:
     return _at(step, errors.no_decimal(f"{value:f}", *(decimal_of(step.kind) or (0, 0))))
 
 
+def rounded_out_of_range(step: Step, value: Decimal, rounded: Decimal) -> KernelError:
+    """A number that Java rounds to one with more digits than the decimal type of a step has."""
+    precision, scale = decimal_of(step.kind) or (0, 0)
+    return error(
+        step,
+        "NUMERIC_VALUE_OUT_OF_RANGE.WITHOUT_SUGGESTION",
+        roundedValue=f"{value:f}",
+        originalValue=rounded,
+        precision=precision,
+        scale=scale,
+    )
+
+
 def cast_overflow(step: Step, value: object) -> KernelError:
     """A number that the target of a cast cannot hold."""
     return error(

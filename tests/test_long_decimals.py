@@ -1,0 +1,86 @@
+"""Quotients, remainders and signs of decimals of any type, against a live Spark."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from arrow_comparison import Data, difference
+from test_arrow_sql import expression_over
+
+from stateplan.planner.model.expressions.core import AttributeReference
+from stateplan.planner.model.schemas.types import DecimalType
+from stateplan.runtime.kernels.expressions.programs.compile import unsupported
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+USUAL = ((10, 2), (20, 2), (38, 18), (38, 10), (28, 2), (18, 6), (38, 0), (20, 0))
+"""Prices, their sums, what other systems export, counts as decimals."""
+ROWS = 200
+SEED = 4
+
+
+def columns_of(chance: random.Random) -> tuple[AttributeReference, ...]:
+    """The usual types, and some of any precision and scale."""
+    kinds = list(USUAL)
+    for _ in range(4):
+        precision = chance.randint(1, 38)
+        kinds.append((precision, chance.randint(0, precision)))
+    return tuple(
+        AttributeReference(name=f"d{i}", type_=DecimalType(*kind), expr_id=6_000 + i)
+        for i, kind in enumerate(kinds)
+    )
+
+
+def value_of(precision: int, chance: random.Random) -> int | None:
+    """A number of so many digits at most: null, zero, the extremes, halves, short and long ones."""
+    most = 10**precision - 1
+    found = chance.choice(
+        (None, 0, 1, most, most // 2, 5 * 10 ** (precision - 1), 10 ** (precision - 1))
+        + (chance.randrange(10 ** chance.randint(1, precision)),) * 12
+    )
+    return found if found is None or chance.random() < 0.6 else -found
+
+
+def rows(columns: tuple[AttributeReference, ...], chance: random.Random) -> pa.Table:
+    arrays: dict[str, Any] = {}
+    for column in columns:
+        assert isinstance(column.type_, DecimalType)
+        precision, scale = column.type_.precision, column.type_.scale
+        drawn = [value_of(precision, chance) for _ in range(ROWS)]
+        whole = pa.array([None if n is None else Decimal(n) for n in drawn], pa.decimal128(38, 0))
+        arrays[column.name] = whole.view(pa.decimal128(38, scale)).cast(
+            pa.decimal128(precision, scale)
+        )
+    return pa.table(arrays)
+
+
+@pytest.fixture(scope="module")
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    yield spark.newSession()
+
+
+@pytest.mark.parametrize("ansi", [True, False])
+def test_quotients_remainders_and_signs(session: SparkSession, ansi: bool, tmp_path: Path) -> None:
+    chance = random.Random(SEED + ansi)
+    columns = columns_of(chance)
+    data = Data(partial(rows, columns, chance), columns)
+    names = [column.name for column in columns]
+    texts = [f"{sign}({name})" for name in names for sign in ("-", "abs")]
+    for _ in range(60):
+        one, other = chance.choices(names, k=2)
+        operation = chance.choice(("{} / {}", "{} div {}", "{} % {}", "pmod({}, {})"))
+        operation = chance.choice((operation,) * 3 + ("try_divide({}, {})", "try_mod({}, {})"))
+        texts.append(operation.format(one, chance.choice((other, other, "3", "0.07"))))
+    expressions = [expression_over(columns, text, ansi=ansi) for text in dict.fromkeys(texts)]
+    computed = [e for e in expressions if unsupported(e, columns) is None]
+    assert len(computed) > 0.8 * len(expressions)
+    found = difference(session, computed, tmp_path, ansi=ansi, data=data)
+    assert not found, "\n".join(found)
