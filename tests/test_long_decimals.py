@@ -73,7 +73,12 @@ def test_quotients_remainders_and_signs(session: SparkSession, ansi: bool, tmp_p
     columns = columns_of(chance)
     data = Data(partial(rows, columns, chance), columns)
     names = [column.name for column in columns]
-    texts = [f"{sign}({name})" for name in names for sign in ("-", "abs")]
+    texts = [f"{sign}({name})" for name in names for sign in ("-", "abs", "floor", "ceil")]
+    texts += [
+        f"{chance.choice(('round', 'bround'))}({name}, {place})"
+        for name in names
+        for place in range(0, 12, 3)
+    ]
     for _ in range(60):
         one, other = chance.choices(names, k=2)
         operation = chance.choice(("{} / {}", "{} div {}", "{} % {}", "pmod({}, {})"))

@@ -97,9 +97,11 @@ def _ceil_type(call: Call) -> DataType:
     if len(call.arguments) == 2:
         return _rounded_type(call)
     source = call.arguments[0].data_type
-    if isinstance(source, DecimalType):
-        return DecimalType(min(source.precision - source.scale + 1, 38), 0)
-    return LONG
+    if not isinstance(source, DecimalType):
+        return LONG
+    if source.scale == 0:
+        return source
+    return DecimalType(min(source.precision - source.scale + 1, 38), 0)
 
 
 def _ceil_text(call: Call, show: Show) -> str:

@@ -230,7 +230,7 @@ def whole(step: Step, value: Any) -> Any:
     """`floor` and `ceil` of a number as a long; of a decimal as one without a fraction."""
     known = decimal_of(step.kinds[0])
     if known is not None:
-        wide = value.cast(pa.decimal128(known[0] + 1, known[1]))  # 9.9 becomes 10
+        wide = value.cast(pa.decimal256(known[0] + 1, known[1]))  # 9.9 becomes 10
         return (pc.floor if step.name == "floor" else pc.ceil)(wide).cast(plain_type(step.kind))
     if step.kinds[0] == "bigint":
         return value

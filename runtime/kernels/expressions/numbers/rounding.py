@@ -27,7 +27,7 @@ def rounded(step: Step, value: Any, digits: Value) -> Any:
     """`round` rounds half away from zero, `bround` to the even digit."""
     known = decimal_of(step.kinds[0])
     if known is not None:
-        return _decimal(step, value.cast(pa.decimal128(known[0] + 1, known[1])), digits.as_py())
+        return _decimal(step, value.cast(pa.decimal256(known[0] + 1, known[1])), digits.as_py())
     given, scale, even = numbers(value), int(digits.as_py()), step.name == "bround"
     data = given.astype(np.float64)
     size, power = np.abs(data), float(10**scale)

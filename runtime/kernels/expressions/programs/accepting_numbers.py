@@ -39,11 +39,6 @@ def _digits(name: str, kinds: Sequence[Kind]) -> int:
     return p + q + 1 if name == "*" else max(p - s, q - t) + max(s, t) + 1
 
 
-def short_decimals(given: Arguments) -> bool:
-    """Whether a decimal has 34 digits at most: Spark rounds longer ones to so many."""
-    return all((decimal_of(kind) or (0, 0))[0] <= MOST_SIGNED for kind in given.kinds)
-
-
 def decimal_in_long(given: Arguments) -> bool:
     """Whether the decimal that goes in has 18 digits at most."""
     return (decimal_of(given.kinds[0]) or (38, 0))[0] <= 18
@@ -56,12 +51,8 @@ def seconds_in_long(given: Arguments) -> bool:
 
 
 def few_places(given: Arguments) -> bool:
-    """Whether a number is rounded behind its point, to so many digits that their power is exact.
-
-    Of a decimal there must be room for one digit more, which rounding may give it.
-    """
-    precision, _ = decimal_of(given.kinds[0]) or (0, 0)
-    return isinstance(given.values[1], int) and 0 <= given.values[1] <= 15 and precision <= 37
+    """Whether a number is rounded behind its point, to so many digits that their power is exact."""
+    return isinstance(given.values[1], int) and 0 <= given.values[1] <= 15
 
 
 def in_long(name: str, kinds: Sequence[Kind]) -> bool:

@@ -110,9 +110,7 @@ OPERATIONS: dict[str, Operation] = {
     ),
     **dict.fromkeys(
         ("floor", "ceil", "ceiling"),
-        Operation(
-            same(("double", "bigint", "decimal"), 1), raises="ANSI", accepts=numbers.short_decimals
-        ),
+        Operation(same(("double", "bigint", "decimal"), 1), raises="ANSI"),
     ),
     **dict.fromkeys(("bit_get", "getbit"), Operation(each(WHOLE, ("int",)), raises="always")),
     **dict.fromkeys(("bitmap_bit_position", "bitmap_bucket_number"), Operation((("bigint",),))),
