@@ -49,6 +49,112 @@ NESTED = [
 ]
 
 
+RESULTS = {
+    "number": [
+        *(
+            "sum(qty)",
+            "count(*)",
+            "sum(price)",
+            "avg(price)",
+            "max(amount)",
+            "avg(qty)",
+            "sum(big)",
+        ),
+        *("min(price)", "sum(price * qty)", "count(user)", "sum(small)", "max(length(user))", "7"),
+        *("{number} + {number}", "{number} - {number}", "{number} * {number}", "-{number}"),
+        *("try_divide({number}, {number})", "{number} / nullif({number}, 0)", "abs({number})"),
+        *("{number} % 7", "pmod({number}, 5)", "{number} div 3", "round({number}, 2)", "0.25"),
+        *("floor({number})", "ceil({number})", "CAST({number} AS DOUBLE)", "length({text})"),
+        *("greatest({number}, {number})", "coalesce({number}, 0)", "if({flag}, {number}, 0)"),
+        *("try_cast({number} AS INT)", "CAST({number} AS DECIMAL(30,4))", "size({list})"),
+        *("datediff({day}, DATE '2026-01-03')", "unix_seconds({time})", "year({day})"),
+        *("CASE WHEN {flag} THEN {number} WHEN {flag} THEN {number} END", "hash({text})"),
+        *("bround({number}, 1)", "sign({number})", "sqrt(abs({number}))", "least({number}, 12.5)"),
+        *("try_element_at({list}, 1)", "extract(SECOND FROM {time})", "try_cast({text} AS INT)"),
+    ],
+    "text": [
+        *("max(user)", "min(user)", "first(user, true)", "max(place.y)", "'a b'", "upper({text})"),
+        *("CAST({number} AS STRING)", "concat({text}, '-', {text})", "substr({text}, 2, 3)"),
+        *("lpad({text}, 5, '*')", "coalesce({text}, 'none')", "date_format({time}, 'yyyy-MM-dd')"),
+        *("array_join(sort_array(collect_set(user)), ',')", "replace({text}, 'b', 'xy')"),
+        *("format_string('%s/%d', {text}, count(*))", "split_part({text}, 'n', 1)"),
+        *("CAST({day} AS STRING)", "to_json(struct({number} AS a, {text} AS b))", "trim({text})"),
+        *("concat_ws('|', {text}, {text})", "regexp_replace({text}, '[aeiou]+', '_')"),
+        *("md5({text})", "initcap({text})", "translate({text}, 'ab', 'x')", "reverse({text})"),
+        *("CAST({time} AS STRING)", "substring_index({text}, 'b', 1)", "if({flag}, {text}, 'x')"),
+    ],
+    "flag": [
+        *(
+            "bool_or(ok)",
+            "every(ok)",
+            "{number} > {number}",
+            "{number} BETWEEN 0 AND 10",
+            "NOT {flag}",
+        ),
+        *(
+            "{text} LIKE 'a%'",
+            "{text} IS NULL",
+            "{number} <=> {number}",
+            "{text} IN ('ann', 'bob')",
+        ),
+        *("{flag} AND {flag}", "{flag} OR {flag}", "{day} > DATE '2026-01-02'", "{text} < {text}"),
+        *("array_contains({list}, 1)", "{text} RLIKE '^[a-c]'", "isnan(CAST({number} AS DOUBLE))"),
+    ],
+    "day": [
+        *("max(day)", "min(day)", "CAST({time} AS DATE)", "date_add({day}, 3)", "last_day({day})"),
+        *("add_months({day}, 2)", "trunc({day}, 'MONTH')", "{day} - INTERVAL 1 DAY"),
+        *(
+            "next_day({day}, 'MON')",
+            "make_date(year({day}), month({day}), 1)",
+            "to_date('2026-02-03')",
+        ),
+    ],
+    "time": [
+        *("max(ts)", "min(ts)", "date_trunc('HOUR', {time})", "{time} + INTERVAL 90 MINUTES"),
+        *("timestampadd(HOUR, 5, {time})", "CAST({day} AS TIMESTAMP)", "coalesce({time}, {time})"),
+        *("timestamp_seconds(CAST(count(*) AS INT))", "greatest({time}, {time})"),
+    ],
+    "list": [
+        *("sort_array(collect_list(qty))", "sort_array(collect_set(qty))", "array(count(*), 2)"),
+        *("transform({list}, x -> x + 1)", "filter({list}, x -> x > 2)", "slice({list}, 1, 2)"),
+        *("array_distinct({list})", "reverse({list})", "sequence(1, CAST(count(*) AS INT))"),
+    ],
+}
+"""What is computed of aggregates, by the kind of its result."""
+
+
+def result(rng: random.Random, kind: str, depth: int) -> str:
+    """An expression of a kind; below so many levels a plain aggregate or constant."""
+    forms = [f for f in RESULTS[kind] if depth > 0 or "{" not in f]
+    text = rng.choice(forms)
+    while "{" in text:
+        for part in RESULTS:
+            if f"{{{part}}}" in text:
+                made = result(rng, part, depth - 1)
+                text = text.replace(f"{{{part}}}", made if made.isalnum() else f"({made})", 1)
+    return text
+
+
+def over_aggregates(rng: random.Random) -> Case:
+    kinds = [rng.choice(list(RESULTS)) for _ in range(5)]
+    values = ", ".join(f"{result(rng, kind, 3)} AS f{i}" for i, kind in enumerate(kinds))
+    key, mode = rng.choice(
+        [
+            ("", rng.choice(["update", "complete"])),
+            ("qty % 2 AS k", rng.choice(["update", "complete"])),
+            ("upper(user) AS k", "update"),
+            (f"{rng.choice(WINDOWS)} AS w", rng.choice(MODES)),
+        ]
+    )
+    having = rng.choice(["", "", f" HAVING {result(rng, 'flag', 2)}"])
+    source = watermarked(rng)
+    sql = (
+        f"SELECT {key + ', ' * bool(key)}{values} FROM {source}{' GROUP BY 1' * bool(key)}{having}"
+    )
+    conf = {"spark.sql.ansi.enabled": rng.choice(["true", "false", "false"])}
+    return {"sql": sql, "output_mode": mode, "conf": conf}
+
+
 def zones(rng: random.Random) -> Case:
     zone = rng.choice(list(ZONES))
     source = watermarked(rng).replace("SECONDS", "MINUTES")

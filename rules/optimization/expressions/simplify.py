@@ -73,7 +73,7 @@ REWRITES: tuple[tuple[Rewrite, Of, tuple[type[Expression], ...]], ...] = (
     (simplify_casts, frozenset(), (Cast,)),
     (simplify_case_conversions, frozenset(("upper", "lower")), ()),
     (unwrap_casts, _compares, ()),
-    (simplify_extraction, lambda spec: spec.extracts, (GetStructField,)),
+    (simplify_extraction, frozenset(("get_array_item", "get_map_value")), (GetStructField,)),
     (combine_concats, frozenset(("concat",)), ()),
 )
 

@@ -18,7 +18,7 @@ from ..support import settings
 def simplify_extraction(expression: Expression) -> Expression:
     """`named_struct('a', x, 'b', y).a` -> `x`, `array(x, y)[0]` -> `x`, `map('a', x)['a']` -> `x`.
 
-    An index outside of the array stays: it may be an error.
+    An index outside of the array stays: it may be an error. So does `element_at`.
     """
     if isinstance(expression, GetStructField):
         return _field(expression)
