@@ -79,6 +79,12 @@ def test_quotients_remainders_and_signs(session: SparkSession, ansi: bool, tmp_p
         for name in names
         for place in range(0, 12, 3)
     ]
+    texts += [
+        f"{cast}({name} AS {kind})"
+        for name in names
+        for kind in ("TINYINT", "INT", "BIGINT")
+        for cast in ("CAST", "try_cast")
+    ]
     for _ in range(60):
         one, other = chance.choices(names, k=2)
         operation = chance.choice(("{} / {}", "{} div {}", "{} % {}", "pmod({}, {})"))

@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 
 from ...columns.decimals import decimals, halves, is_wide, nearest_doubles
 from ...columns.distinct import each
+from ...errors import not_exact
 from ..programs.program import Step, decimal_of
+from ..programs.supported import by_way_of_double
 from ..values import messages
 from ..values.java_numbers import java_double, unlike_arrow
 from ..values.vectors import first_where, made, null_where, numbers, plain_type
@@ -176,9 +178,13 @@ def from_decimal(step: Step, value: Any) -> Any:
     if step.mode == "LEGACY":  # the lowest bits
         return result
     bad = (low < limits.min) | (low > limits.max) | is_wide(low, high)
-    if value.null_count:
-        bad &= value.is_valid().to_numpy(zero_copy_only=False)
-    return checked(step, value, result, bad)
+    valid = value.is_valid().to_numpy(zero_copy_only=False)
+    if by_way_of_double(step.kinds[0], target, step.mode):
+        other = ~bad & valid & (np.trunc(nearest_doubles(value)) != low)
+        if other.any():
+            number = first_where(value, other)
+            raise not_exact(f"{number:f} is to become a whole number, but its double is another.")
+    return checked(step, value, result, bad & valid)
 
 
 def _to_decimal(step: Step, value: Any) -> Any:

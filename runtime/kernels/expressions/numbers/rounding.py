@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..programs.program import Step, decimal_of
+from ..values import messages
 from ..values.vectors import Value, made, numbers, plain_type
 
 _SHORT = 1e14
@@ -29,6 +30,8 @@ def rounded(step: Step, value: Any, digits: Value) -> Any:
     if known is not None:
         return _decimal(step, value.cast(pa.decimal256(known[0] + 1, known[1])), digits.as_py())
     given, scale, even = numbers(value), int(digits.as_py()), step.name == "bround"
+    if given.dtype.kind == "i":
+        return _whole(step, value, -scale) if scale < 0 else value
     data = given.astype(np.float64)
     size, power = np.abs(data), float(10**scale)
     with np.errstate(all="ignore"):
@@ -43,6 +46,24 @@ def rounded(step: Step, value: Any, digits: Value) -> Any:
         # A decimal has no negative zero.
         found = np.where(found == 0, 0.0, np.copysign(found, data))
         return made(found.astype(given.dtype), value)
+
+
+def _whole(step: Step, value: Any, zeros: int) -> Any:
+    """Whole numbers that end in so many zeros.
+
+    Raises:
+        KernelError: under ANSI one leaves its type; else it wraps around.
+    """
+    data, unit = numbers(value), np.uint64(10**zeros)
+    negative, wide = data < 0, data.astype(np.int64).view(np.uint64)
+    size, rest = np.divmod(np.where(negative, ~wide + np.uint64(1), wide), unit)
+    half = np.uint64(2) * rest == unit
+    up = half & (size % np.uint64(2) == 1) if step.name == "bround" else half
+    size = (size + (up | (np.uint64(2) * rest > unit))) * unit
+    if step.mode == "ANSI" and np.any(size > np.iinfo(data.dtype).max + negative.astype(np.uint64)):
+        raise messages.overflow(step, "Overflow")
+    found = np.where(negative, ~size + np.uint64(1), size).view(np.int64)
+    return made(found.astype(data.dtype), value)
 
 
 def _decimal(step: Step, value: Any, digits: int) -> Any:

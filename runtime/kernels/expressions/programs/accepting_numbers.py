@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .operation_facts import Arguments
+from .operation_facts import WHOLE, Arguments
 from .program import Kind, decimal_of
 
 MOST_DIVIDED = 71
@@ -51,8 +51,12 @@ def seconds_in_long(given: Arguments) -> bool:
 
 
 def few_places(given: Arguments) -> bool:
-    """Whether a number is rounded behind its point, to so many digits that their power is exact."""
-    return isinstance(given.values[1], int) and 0 <= given.values[1] <= 15
+    """Whether the power of the digits to which a number is rounded is exact.
+
+    Whole numbers are rounded before their point, too: by powers in 64 bits.
+    """
+    least = -18 if given.kinds[0] in WHOLE else 0
+    return isinstance(given.values[1], int) and least <= given.values[1] <= 15
 
 
 def in_long(name: str, kinds: Sequence[Kind]) -> bool:

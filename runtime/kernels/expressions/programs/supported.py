@@ -119,7 +119,8 @@ OPERATIONS: dict[str, Operation] = {
     **dict.fromkeys(
         ("round", "bround"),
         Operation(
-            (("double", "=int"), ("float", "=int"), ("decimal", "=int")),
+            each(NUMERIC, ("=int",)),
+            raises="ANSI",
             accepts=numbers.few_places,
         ),
     ),
@@ -306,8 +307,6 @@ def can_cast(source: Kind, target: Kind, mode: Mode) -> bool:
     """Whether a cast is computed here."""
     if "void" in (source, target):
         return source == "void"
-    if (decimal_of(source) or (0, 0))[0] > 18 and target in _SMALL and mode != "LEGACY":
-        return False  # Spark checks these by way of a double, unless they are short by chance
     if isinstance(source, tuple) and target == "string":
         return all((family(part), target) in CASTS or part == target for part in leaves(source))
     if isinstance(source, tuple) and isinstance(target, tuple):
@@ -329,10 +328,22 @@ def can_raise(name: str, kinds: Sequence[Kind], values: Sequence[object], mode: 
         return name == "div" and values[1] == -1
     if name in ("floor", "ceil", "ceiling"):
         return kinds[0] == "double"
+    if name in ("round", "bround"):
+        return kinds[0] in WHOLE and (not isinstance(values[1], int) or values[1] < 0)
     if name == "map":
         return not different_keys(values)
     exact = kinds[0] not in FLOATS and decimal_of(kinds[0]) is None
     return exact or name in ("/", "%", "mod", "pmod", "div")
+
+
+def by_way_of_double(source: Kind, target: Kind, mode: Mode) -> bool:
+    """Whether Spark makes a decimal a double first, unless it is in a long by chance.
+
+    A double below 2**31 goes on to the next whole number where six nines behind the point do not
+    show it.
+    """
+    precision, scale = decimal_of(source) or (0, 0)
+    return precision > 18 and scale > 6 and target in _SMALL and mode != "LEGACY"
 
 
 def cast_raises(source: Kind, target: Kind, mode: Mode) -> bool:
@@ -343,6 +354,8 @@ def cast_raises(source: Kind, target: Kind, mode: Mode) -> bool:
         return True
     if isinstance(source, tuple) and isinstance(target, tuple):
         return any(map(cast_raises, source[2], target[2], [mode] * len(source[2])))
+    if by_way_of_double(source, target, mode):
+        return True
     if mode != "ANSI" or source == target or isinstance(source, tuple):
         return False
     if source == "string":
