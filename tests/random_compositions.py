@@ -14,7 +14,8 @@ from collections.abc import Callable
 
 import random_joins
 import random_variety
-from random_edges import decimals, nested_keys, over_aggregates, several_windows, zones
+from random_edges import decimals, nested_keys, several_windows, zones
+from random_expressions import over_aggregates, over_rows
 from random_joins import CLICKS, RANGES, click, event_near
 from random_streams import START, Case, stamp, watermarked
 from random_tables import TABLE, table, widened
@@ -261,6 +262,7 @@ SHAPES: dict[str, Callable[[random.Random], Case]] = {
         nested_keys,
         several_windows,
         over_aggregates,
+        over_rows,
     )
 }
 

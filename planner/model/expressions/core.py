@@ -7,8 +7,10 @@ means (types, nullability, its texts) is in the function registry (`registry.py`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import field
+from itertools import chain
+from operator import is_
 from typing import Literal as Lit
 
 from .. import registry
@@ -201,6 +203,25 @@ class CaseWhen(Expression):
     conditions: tuple[Expression, ...]
     values: tuple[Expression, ...]
     otherwise: Expression | None = None
+
+    @cached_property
+    def children(self) -> tuple[Expression, ...]:
+        """Each condition before its value: in this order a plan has aggregates and aliases."""
+        pairs = chain.from_iterable(zip(self.conditions, self.values, strict=True))
+        return (*pairs, *(() if self.otherwise is None else (self.otherwise,)))
+
+    def map_children(self, function: Callable[[Expression], Expression]) -> CaseWhen:
+        """As of every node."""
+        new = tuple(map(function, self.children))
+        if all(map(is_, new, self.children)):
+            return self
+        *pairs, last = new
+        if self.otherwise is None:
+            pairs.append(last)
+        otherwise = None if self.otherwise is None else last
+        return replace(
+            self, conditions=tuple(pairs[::2]), values=tuple(pairs[1::2]), otherwise=otherwise
+        )
 
     @cached_property
     def data_type(self) -> DataType:

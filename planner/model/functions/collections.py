@@ -131,7 +131,7 @@ def _compact(call: Call) -> Expression:
     array = call.arguments[0]
     kind = array_of(array)
     variable = LambdaVariable(
-        name="arg", type_=kind.element_type, is_nullable=kind.contains_null, expr_id=fresh_id()
+        name="arg", type_=kind.element_type, is_nullable=True, expr_id=fresh_id()
     )
     body = like_call(call, "isnotnull", variable)
     kept = LambdaFunction(body=body, parameters=(variable,))
@@ -219,7 +219,13 @@ register(
             evaluate=_contained,
             constant_text="data",
         ),
-        scalar("array_distinct", "array", 0, evaluate=values.distinct_value),
+        scalar(
+            "array_distinct",
+            "array",
+            0,
+            evaluate=values.distinct_value,
+            pushed_into_branches=True,
+        ),
         _extreme("array_max", max),
         _extreme("array_min", min),
         scalar(

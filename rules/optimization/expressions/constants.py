@@ -28,9 +28,9 @@ def fold(expression: Expression) -> Expression:
     if isinstance(expression, Literal | Alias):
         return expression
     match expression:
-        case Call(name="size", arguments=(Call(name="array", arguments=items),)):
+        case Call(name="size" | "cardinality", arguments=(Call(name="array", arguments=items),)):
             return lit(len(items))
-        case Call(name="size", arguments=(Call(name="map", arguments=items),)):
+        case Call(name="size" | "cardinality", arguments=(Call(name="map", arguments=items),)):
             return lit(len(items) // 2)
     value = evaluate(expression) if expression.foldable else None
     return expression if value is None else value

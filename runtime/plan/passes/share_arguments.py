@@ -133,12 +133,11 @@ class _Shared:
 def _computed_when(part: Expression, before: Sequence[Expression]) -> Expression | None:
     """For which rows the next child is computed, after those before it; None: not known."""
     match part:
-        case CaseWhen(conditions=conditions):
-            count = len(conditions)
-            value = len(before) - count
-            if not 0 <= value < count:  # a condition, or what stands behind ELSE
-                return _all(list(map(_is_not_true, before[:count])))
-            return _all([*map(_is_not_true, before[:value]), _is_true(before[value])])
+        case CaseWhen():
+            conditions = before[::2]
+            if len(before) % 2 == 0:  # a condition, or what stands behind ELSE
+                return _all(list(map(_is_not_true, conditions)))
+            return _all([*map(_is_not_true, conditions[:-1]), _is_true(conditions[-1])])
         case Call(name="if"):
             return _is_true(before[0]) if len(before) == 1 else _is_not_true(before[0])
         case Call(name="and"):
