@@ -66,7 +66,7 @@ def _collect_forms(call: Call) -> AggregateForms:
     used = present(value) if _ignores_nulls(call) else None
     is_set = call.name == "collect_set"
     return AggregateForms(
-        buffers=(Buffer("buf", call.data_type, empty=()),),
+        buffers=(Buffer("buf", ArrayType(value.data_type, True), empty=()),),
         merges=(Merge("union" if is_set else "concat", (0,)),),
         partial=lambda over: (over(call),),
         row=lambda: (listed(value, used, value.data_type),),
@@ -78,8 +78,7 @@ def _collect_forms(call: Call) -> AggregateForms:
 def _collect(name: str, **fields: Any) -> FunctionSpec:
     return aggregate(
         name,
-        # Spark says that there may be nulls in the array even where none is kept.
-        lambda call: ArrayType(first_type(call), True),
+        lambda call: ArrayType(first_type(call), not _ignores_nulls(call)),
         _check_collect,
         nullable=never_null,
         text=_collect_text,

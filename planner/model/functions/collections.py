@@ -105,6 +105,12 @@ def merged(call: Call) -> DataType:
     return merge_types([a.data_type for a in call.arguments])
 
 
+def _common(call: Call) -> DataType:
+    """Only what both hold may be null."""
+    left, right = map(array_of, call.arguments)
+    return ArrayType(left.element_type, left.contains_null and right.contains_null)
+
+
 def null_or_holds_null(call: Call) -> bool:
     """Whether the first argument, an array, may be null or hold a null."""
     return call.arguments[0].nullable or array_of(call.arguments[0]).contains_null
@@ -285,8 +291,8 @@ register(
         scalar(
             "array_union", "array, array", merged, evaluate=values.union_value, treats_alike=True
         ),
-        scalar("array_intersect", "array, array", merged, evaluate=values.common),
-        scalar("array_except", "array, array", merged, evaluate=values.without),
+        scalar("array_intersect", "array, array", _common, evaluate=values.common),
+        scalar("array_except", "array, array", 0, evaluate=values.without),
         scalar(
             "arrays_overlap",
             "array, array",

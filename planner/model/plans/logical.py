@@ -17,7 +17,7 @@ from ..expressions.intervals import in_micros, interval_text
 from ..expressions.unresolved import UnresolvedAttribute
 from ..frozen import dataclass
 from ..lazy import cached_property
-from ..schemas.types import BooleanType, same_shape
+from ..schemas.types import BooleanType, as_nullable, same_shape
 from ..tree import replace
 from .join_types import JoinType, join_output
 from .query_plan import GivesAttributes, LogicalPlan, UnaryNode, UnresolvedNode
@@ -98,8 +98,8 @@ class Aggregate(UnaryNode):
 
 
 def _from_state(columns: tuple[AttributeReference, ...]) -> tuple[AttributeReference, ...]:
-    """What a stateful operator gives may be null in Spark's eyes: state schemas are nullable."""
-    return tuple(a.with_nullability(True) for a in columns)
+    """What a stateful operator gives may be null in Spark's eyes, and all that is in it."""
+    return tuple(replace(a, type_=as_nullable(a.type_), is_nullable=True) for a in columns)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from functools import reduce
 from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
+    AttributeReference,
     Call,
     Expression,
     Literal,
@@ -21,19 +22,26 @@ from ..support import settings
 
 
 def fold(expression: Expression) -> Expression:
-    """A constant expression becomes the literal of its value; `size(array(a, b))` too.
+    """A constant expression becomes the literal of its value; `size(array(a, b))` of columns too.
 
     What cannot be evaluated (or fails, as a division by zero does) stays as it is.
     """
     if isinstance(expression, Literal | Alias):
         return expression
     match expression:
-        case Call(name="size" | "cardinality", arguments=(Call(name="array", arguments=items),)):
-            return lit(len(items))
-        case Call(name="size" | "cardinality", arguments=(Call(name="map", arguments=items),)):
-            return lit(len(items) // 2)
+        case Call(name="size" | "cardinality", arguments=(Call(name="array" | "map") as made,)):
+            if _never_fails(made):
+                return lit(len(made.arguments) // (2 if made.name == "map" else 1))
     value = evaluate(expression) if expression.foldable else None
     return expression if value is None else value
+
+
+def _never_fails(part: Expression) -> bool:
+    """Whether a value is made of nothing but columns and literals."""
+    if isinstance(part, Call):
+        made = part.name in ("array", "map", "named_struct")
+        return made and all(map(_never_fails, part.arguments))
+    return isinstance(part, AttributeReference | Literal)
 
 
 def gather_constants(expression: Expression) -> Expression:
