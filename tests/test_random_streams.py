@@ -39,6 +39,7 @@ UNCOMPARED = {
     "operators": ("lists",),
     "user state": (),
     "variety": tuple(SHAPES["variety"]),
+    "compositions": ("over_aggregates", "over_rows"),
     "large": (),
 }
 """Shapes with what the table need not have: they are equal, or refused by name."""

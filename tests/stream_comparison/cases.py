@@ -79,6 +79,8 @@ SUITE = (
     *(Name(family="tables", shape=s, seed=0, batches=2) for s in SHAPES["tables"]),
     *(Name(family="joins", shape=s, seed=0, batches=2) for s in SHAPES["joins"]),
     *(Name(family="variety", shape=s, seed=0, batches=2) for s in SHAPES["variety"][::2]),
+    Name(family="compositions", shape="over_aggregates", seed=5, batches=2),
+    Name(family="compositions", shape="over_rows", seed=3, batches=2),
     Name(family="large", shape="few_keys", seed=311, batches=3),
     Name(family="large", shape="few_keys", seed=262, batches=3),
     Name(family="user state", shape="event time", seed=0, batches=4),
