@@ -12,6 +12,7 @@ from dataclasses import field
 from itertools import chain
 from operator import is_
 from typing import Literal as Lit
+from typing import Self, cast
 
 from .. import registry
 from ..frozen import dataclass
@@ -205,12 +206,13 @@ class CaseWhen(Expression):
     otherwise: Expression | None = None
 
     @cached_property
-    def children(self) -> tuple[Expression, ...]:
+    def children(self) -> tuple[Self, ...]:
         """Each condition before its value: in this order a plan has aggregates and aliases."""
         pairs = chain.from_iterable(zip(self.conditions, self.values, strict=True))
-        return (*pairs, *(() if self.otherwise is None else (self.otherwise,)))
+        found = (*pairs, *(() if self.otherwise is None else (self.otherwise,)))
+        return cast(tuple[Self, ...], found)
 
-    def map_children(self, function: Callable[[Expression], Expression]) -> CaseWhen:
+    def map_children(self, function: Callable[[Self], Self]) -> Self:
         """As of every node."""
         new = tuple(map(function, self.children))
         if all(map(is_, new, self.children)):
