@@ -718,6 +718,10 @@ def trees(count: int, seed: int, *, ansi: bool) -> list[Expression]:
             continue  # Spark does not compute what is always equal to itself
         if one is None or unsupported(one, list(COLUMNS.values())) is not None:
             continue
+        if isinstance(one.data_type, StructType) and not all(
+            field.nullable for field in one.data_type.fields
+        ):
+            continue  # PySpark makes no Arrow column of one that is null where its field never is
         if one.foldable or "month" in one.data_type.simple:
             continue  # Spark computes it before there are rows, or does not give it as Arrow
         if isinstance(one, Call) and one.name in ("+", "*"):
