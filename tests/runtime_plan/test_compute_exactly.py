@@ -94,14 +94,14 @@ def test_a_select_is_divided_where_arrow_does_not_know_all_of_it() -> None:
 def test_arrow_computes_parts_for_the_engine_above_the_conditions_before() -> None:
     sql = (
         "SELECT soundex(upper(user)) AS s, "
-        "explode(array_union(array(upper(user), 'x'), split(user, '-'))) AS e FROM STREAM events "
+        "explode(array_except(array(upper(user), 'x'), split(user, '-'))) AS e FROM STREAM events "
         "WHERE soundex(user) > 'a' AND soundex(lower(user)) > 'b'"
     )
     lines = after(sql, facts("upper", "lower")).split("\n")
     assert [re.sub("#[0-9]+", "", line.lstrip(" +-")) for line in lines][:-1] == [
         "Select [soundex(computed) AS s, e]",
         "Select (in Arrow) [e, upper(user) AS computed]",
-        "Generate explode(array_union(computed, split(user, -, -1))), [user], false, [e]",
+        "Generate explode(array_except(computed, split(user, -, -1))), [user], false, [e]",
         "Select (in Arrow) [user, array(upper(user), x) AS computed]",
         "Select [user]",
         "Select [user, ts, qty, price] where (soundex(computed) > b)",

@@ -65,6 +65,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(
         ("<<", ">>", ">>>", "shiftleft", "shiftright", "shiftrightunsigned"), arithmetic.shift
     ),
+    "bit_count": bits.count_of_ones,
     **dict.fromkeys(("bit_get", "getbit"), bits.bit),
     "bitmap_bit_position": bits.bit_position,
     "bitmap_bucket_number": bits.bucket_number,
@@ -92,6 +93,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "cos": of_number(sines.cosine),
     "sec": of_number(lambda x: 1 / sines.cosine(x)),
     "csc": of_number(lambda x: 1 / sines.sine(x)),
+    "degrees": of_number(lambda x: x * arcs.DEGREES),
+    "radians": of_number(lambda x: x * arcs.RADIANS),
     "sinh": of_number(arcs.sinh),
     "cosh": of_number(arcs.cosh),
     "tanh": of_number(arcs.tanh),
@@ -136,6 +139,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         ),
         times.date_field,
     ),
+    **dict.fromkeys(("dayname", "monthname"), times.name_of_field),
     **dict.fromkeys(("hour", "minute", "second"), times.clock_field),
     "date_trunc": times.date_trunc,
     "trunc": times.trunc,

@@ -136,12 +136,11 @@ def positive_remainder(step: Step, left: Value, right: Value) -> Any:
 def _divided(step: Step, left: Value, right: Value, condition: str) -> tuple[Any, Any, Any]:
     """Dividend, divisor (1 for 0), and where the divisor is 0."""
     a, b = numbers(left), numbers(right)
-    zero = b == 0
+    zero, count = b == 0, row_count(left, right)
     if np.any(zero):
-        if step.mode == "ANSI" and np.any(zero & ~_nulls(left, right)):
+        if step.mode == "ANSI" and count and np.any(zero & ~_nulls(left, right)):
             raise messages.error(step, condition, **BYPASS)
         b = np.where(zero, b.dtype.type(1), b)
-    count = row_count(left, right)
     return a, b, np.broadcast_to(zero, (count,))
 
 

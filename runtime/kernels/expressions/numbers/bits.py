@@ -13,6 +13,13 @@ from ..values.vectors import Value, first_where, has_nulls, made, numbers, repea
 _BITS_OF_A_BITMAP = 32768
 
 
+def count_of_ones(step: Step, value: Any) -> Any:
+    """`bit_count`: of a number as a long, whose sign is repeated in front."""
+    return made(
+        np.bitwise_count(numbers(value).astype(np.int64).view(np.uint64)).astype(np.int32), value
+    )
+
+
 def bit(step: Step, value: Value, position: Value) -> Any:
     """`getbit(x, position)`: 0 or 1, counted from the lowest bit.
 

@@ -39,7 +39,7 @@ from .json_once import json_once
 from .kinds import Unsupported, has_shortened_interval, is_constant, kind_of
 from .operation_facts import Arguments, leaves, takes
 from .program import UNTOUCHED, Kind, Mode, Observed, Program, Step
-from .shapes import context_of, positive_remainder
+from .shapes import by_others, context_of, positive_remainder
 from .supported import OPERATIONS, can_cast, can_raise, cast_raises
 from .supported_lambdas import HIGHER_ORDER, captured, parameters_of
 
@@ -221,9 +221,11 @@ class _Compiler:
             given_mode: Mode = "ANSI" if call.ansi else "LEGACY"
             return self._operation(str(call.options[0]), call, call.arguments, given_mode)
         if name not in OPERATIONS:
-            if call.spec.replacement is None:
+            replacement = call.spec.replacement
+            other = by_others(call) if replacement is None else replacement(call)
+            if other is None:
                 raise Unsupported(f"function {name}")
-            return self.place(call.spec.replacement(call))
+            return self.place(other)
         if name in ("+", "-") and is_zero(call.arguments[-1]):
             return self.place(call.arguments[0])  # so a time window without an offset begins
         if name in ("if", "coalesce", "and", "or"):

@@ -1,8 +1,9 @@
-"""Forms of expressions that are compiled in a way of their own, and their places in the query."""
+"""Expressions that are compiled in a way of their own, and the places of all in the query."""
 
 from __future__ import annotations
 
 from .....planner.model.expressions.core import Call, CaseWhen, Expression, Literal
+from .....planner.model.functions.build import call
 from .....planner.model.text.quoting import fragment_context
 from .day_times import is_zero
 
@@ -21,6 +22,16 @@ def positive_remainder(case: CaseWhen) -> tuple[Expression, Expression] | None:
             ) as rest,
         ) if size > 0 and moved == divisor and first == rest == second and is_zero(zero):
             return value, divisor
+    return None
+
+
+def by_others(function: Call) -> Expression | None:
+    """A function as those give it that are computed here."""
+    match function:
+        case Call(name="nanvl", arguments=(value, instead)):
+            return call("if", call("isnan", value), instead, value)
+        case Call(name="array_union", arguments=arrays):
+            return call("array_distinct", call("concat", *arrays))
     return None
 
 

@@ -112,6 +112,7 @@ OPERATIONS: dict[str, Operation] = {
         ("floor", "ceil", "ceiling"),
         Operation(same(("double", "bigint", "decimal"), 1), raises="ANSI"),
     ),
+    "bit_count": Operation(same((*WHOLE, "boolean"), 1)),
     **dict.fromkeys(("bit_get", "getbit"), Operation(each(WHOLE, ("int",)), raises="always")),
     **dict.fromkeys(("bitmap_bit_position", "bitmap_bucket_number"), Operation((("bigint",),))),
     "unscaledvalue": Operation((("decimal",),), accepts=numbers.decimal_in_long),
@@ -128,6 +129,7 @@ OPERATIONS: dict[str, Operation] = {
         (
             *("sqrt", "exp", "ln", "log10", "log1p", "log2", "signum", "sign", "rint", "cbrt"),
             *("asin", "acos", "atan", "sinh", "cosh", "tanh", "expm1", "sin", "cos", "sec", "csc"),
+            *("degrees", "radians"),
         ),
         Operation((("double",),)),
     ),
@@ -191,7 +193,7 @@ OPERATIONS: dict[str, Operation] = {
     **dict.fromkeys(
         (
             *("year", "quarter", "month", "dayofmonth", "day", "dayofyear", "dayofweek"),
-            *("weekday", "weekofyear", "last_day", "unix_date"),
+            *("weekday", "weekofyear", "last_day", "unix_date", "dayname", "monthname"),
         ),
         Operation((("date",),)),
     ),

@@ -15,7 +15,7 @@ from ..programs.program import Step, decimal_of
 from ..values import messages
 from ..values.dates import first_days
 from ..values.saturation import saturated
-from ..values.vectors import Value, made, null_where, numbers, of_one_length
+from ..values.vectors import Value, made, null_where, nulled, numbers, of_one_length
 from ..values.zones import DAY, MICROS, MOST_DAYS, Zone, towards_zero, zone_of
 
 _MONTH_UNITS = {
@@ -71,6 +71,22 @@ def date_field(step: Step, value: Any) -> Any:
         case _:
             found = _field_of_month(step.name, days)
     return made(found.astype(np.int32), value)
+
+
+_DAYS = pa.array(["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"])
+_MONTHS = pa.array(
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+)
+
+
+def name_of_field(step: Step, value: Any) -> Any:
+    """`dayname` and `monthname`: three letters."""
+    days = numbers(value).astype(np.int64)
+    if step.name == "dayname":
+        found = _DAYS.take(pa.array((days + 3) % 7))
+    else:
+        found = _MONTHS.take(pa.array(_field_of_month("month", days) - 1))
+    return nulled(found, value)
 
 
 def _field_of_month(name: str, days: Any) -> Any:
