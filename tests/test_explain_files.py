@@ -108,7 +108,7 @@ def test_rows_of_tables_that_nobody_described_stop_no_job(tmp_path: Path) -> Non
     status, out, told = explain(write(tmp_path / "job.py", HEAD + RATE + body))
     assert ": query, append mode, to console" in out
     assert status == 2
-    assert told.count("error: ") == 1  # that of the stream whose query needs unknown columns
+    assert told.count("error: ") == 1  # one stream reads columns that nobody described
     assert "The columns of the table 'a.b.silver' are not known" in told
     assert "count() gives no rows: no data is read" in told
 

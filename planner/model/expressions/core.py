@@ -217,13 +217,9 @@ class CaseWhen(Expression):
         new = tuple(map(function, self.children))
         if all(map(is_, new, self.children)):
             return self
-        *pairs, last = new
-        if self.otherwise is None:
-            pairs.append(last)
-        otherwise = None if self.otherwise is None else last
-        return replace(
-            self, conditions=tuple(pairs[::2]), values=tuple(pairs[1::2]), otherwise=otherwise
-        )
+        end = 2 * len(self.conditions)
+        otherwise = None if self.otherwise is None else new[end]
+        return replace(self, conditions=new[:end:2], values=new[1:end:2], otherwise=otherwise)
 
     @cached_property
     def data_type(self) -> DataType:

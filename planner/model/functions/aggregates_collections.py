@@ -66,6 +66,7 @@ def _collect_forms(call: Call) -> AggregateForms:
     used = present(value) if _ignores_nulls(call) else None
     is_set = call.name == "collect_set"
     return AggregateForms(
+        # States written so far have this type, whatever is collected.
         buffers=(Buffer("buf", ArrayType(value.data_type, True), empty=()),),
         merges=(Merge("union" if is_set else "concat", (0,)),),
         partial=lambda over: (over(call),),

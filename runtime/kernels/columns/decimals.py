@@ -35,6 +35,12 @@ def is_wide(low: Int64, high: Int64) -> Mask:
     return found
 
 
+def with_free_digit(column: Any) -> Any:
+    """Decimals in a type with one digit more, which rounding may give them."""
+    wide = pa.decimal128 if column.type.precision < 38 else pa.decimal256
+    return column.cast(wide(column.type.precision + 1, column.type.scale))
+
+
 def decimals(unscaled: Int64, kind: Any, missing: Mask | None = None) -> Any:
     """Whole numbers as decimals of an Arrow type, null where they are `missing`."""
     data = np.column_stack([unscaled, unscaled >> 63])

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...columns.decimals import decimals, halves, is_wide, nearest_doubles
+from ...columns.decimals import decimals, halves, is_wide, nearest_doubles, with_free_digit
 from ...columns.distinct import each
 from ...errors import not_exact
 from ..programs.program import Step, decimal_of
@@ -171,7 +171,7 @@ def from_decimal(step: Step, value: Any) -> Any:
         return made(nearest_doubles(value), value)
     kind = WHOLE_TYPES[str(target)]
     limits = np.iinfo(kind)
-    whole = pc.round(_with_free_digit(value), ndigits=0, round_mode="towards_zero")
+    whole = pc.round(with_free_digit(value), ndigits=0, round_mode="towards_zero")
     whole = whole.cast(pa.decimal128(38, 0))
     low, high = halves(whole)
     result = made(low.astype(kind), value)
@@ -183,7 +183,8 @@ def from_decimal(step: Step, value: Any) -> Any:
         other = ~bad & valid & (np.trunc(nearest_doubles(value)) != low)
         if other.any():
             number = first_where(value, other)
-            raise not_exact(f"{number:f} is to become a whole number, but its double is another.")
+            what = f"{number:f} cannot be cast to {target} here as Spark does it, by a double."
+            raise not_exact(what, of_rows=True)
     return checked(step, value, result, bad & valid)
 
 
@@ -194,20 +195,14 @@ def _to_decimal(step: Step, value: Any) -> Any:
     wanted = plain_type(step.kind)
     if scale >= source_scale and precision - scale >= source_precision - source_scale:
         return value.cast(wanted)
-    found, fits = rounded_decimals(_with_free_digit(value), precision, scale)
+    found, fits = rounded_decimals(with_free_digit(value), precision, scale)
     if not fits.all() and step.mode == "ANSI":
         rounding(step)(first_where(value, ~fits))
     return found.cast(wanted)
 
 
-def _with_free_digit(value: Any) -> Any:
-    """Decimals in a type with one digit more, which rounding may give them."""
-    wide = pa.decimal128 if value.type.precision < 38 else pa.decimal256
-    return value.cast(wide(value.type.precision + 1, value.type.scale))
-
-
 def rounded_decimals(value: Any, precision: int, scale: int) -> tuple[Any, Any]:
-    """Decimals with a free digit (`_with_free_digit`) rounded half up, and which of them fit.
+    """Decimals with a free digit (`with_free_digit`) rounded half up, and which of them fit.
 
     Those that do not fit become null; nulls fit.
     """

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...columns.decimals import unscaled_words
+from ...columns.decimals import unscaled_words, with_free_digit
 from ...errors import BYPASS
 from ..programs.accepting_numbers import keeps_digits
 from ..programs.operation_facts import FLOATS
@@ -227,9 +227,8 @@ def bucket(step: Step, value: Value, least: Value, greatest: Value, count: Value
 
 def whole(step: Step, value: Any) -> Any:
     """`floor` and `ceil` of a number as a long; of a decimal as one without a fraction."""
-    known = decimal_of(step.kinds[0])
-    if known is not None:
-        wide = value.cast(pa.decimal256(known[0] + 1, known[1]))  # 9.9 becomes 10
+    if decimal_of(step.kinds[0]) is not None:
+        wide = with_free_digit(value)  # 9.9 becomes 10
         return (pc.floor if step.name == "floor" else pc.ceil)(wide).cast(plain_type(step.kind))
     if step.kinds[0] == "bigint":
         return value

@@ -18,7 +18,15 @@ from ...errors import BYPASS
 from ..programs.accepting_numbers import MOST_DIVIDED, MOST_SIGNED, in_long
 from ..programs.program import Kind, Step, decimal_of
 from ..values import messages
-from ..values.vectors import Value, made, null_where, nulled, of_one_length, plain_type
+from ..values.vectors import (
+    Value,
+    made,
+    null_where,
+    nulled,
+    numbers,
+    of_one_length,
+    plain_type,
+)
 
 Mask = npt.NDArray[np.bool_]
 
@@ -67,9 +75,9 @@ def divided(step: Step, left: Value, right: Value, by_zero: str) -> Any:
             has too many digits; else it is null.
     """
     a, b = of_one_length(left, right)
-    zero = _truths(pc.equal(b, pa.scalar(Decimal(0), b.type)))
+    zero = numbers(pc.equal(b, pa.scalar(Decimal(0), b.type)))
     if zero.any():
-        if step.mode == "ANSI" and np.any(zero & _truths(a.is_valid())):
+        if step.mode == "ANSI" and np.any(zero & numbers(a.is_valid())):
             raise messages.error(step, by_zero, **BYPASS)
         b = pc.if_else(pa.array(zero), pa.scalar(None, b.type), b)
     match step.name, in_long(step.name, step.kinds):
@@ -185,11 +193,6 @@ def _filled(column: Any) -> Any:
     return column.fill_null(least) if column.null_count else column
 
 
-def _truths(column: Any) -> Mask:
-    """Where a column of booleans holds."""
-    return np.asarray(column.fill_null(False).to_numpy(zero_copy_only=False), np.bool_)
-
-
 def _unscaled(column: Any, kind: Kind, scale: int) -> Any:
     """Decimals of a type as whole numbers: how often they hold the last digit of a scale."""
     precision, own = decimal_of(kind) or (0, 0)
@@ -239,4 +242,5 @@ def _too_long(size: Any, digits: int) -> Mask:
     if digits + size.type.scale >= _MOST:
         return np.zeros(len(size), np.bool_)
     least = pa.scalar(Decimal(1).scaleb(digits, _EXACT), size.type)
-    return _truths(pc.greater_equal(size, least))
+    found: Mask = numbers(pc.greater_equal(size, least))
+    return found

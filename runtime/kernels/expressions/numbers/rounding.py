@@ -12,9 +12,9 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...columns.decimals import with_free_digit
 from ..programs.program import Step, decimal_of
 from ..values import messages
 from ..values.vectors import Value, made, numbers, plain_type
@@ -26,9 +26,8 @@ _WHOLE = float(1 << 53)
 
 def rounded(step: Step, value: Any, digits: Value) -> Any:
     """`round` rounds half away from zero, `bround` to the even digit."""
-    known = decimal_of(step.kinds[0])
-    if known is not None:
-        return _decimal(step, value.cast(pa.decimal256(known[0] + 1, known[1])), digits.as_py())
+    if decimal_of(step.kinds[0]) is not None:
+        return _decimal(step, with_free_digit(value), digits.as_py())
     given, scale, even = numbers(value), int(digits.as_py()), step.name == "bround"
     if given.dtype.kind == "i":
         return _whole(step, value, -scale) if scale < 0 else value
