@@ -536,7 +536,7 @@ def _called(name: str, arguments: tuple[Expression, ...], ansi: bool) -> Iterato
             there = PreciseTimestampConversion(child=arguments[0], from_type=source, to_type=target)
             yield there
             yield PreciseTimestampConversion(child=there, from_type=target, to_type=source)
-        case "from_json":
+        case "from_json" | "from_csv":
             read = (StructField("i", INT), StructField("s", STRING), StructField("t", TIMESTAMP))
             schema = StructType(read)
             yield Call(name=name, arguments=arguments, options=(schema, ()), time_zone="UTC")

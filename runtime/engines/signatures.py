@@ -142,7 +142,7 @@ def _options(call: Call) -> str:
         case "method":
             options = options[3:]
         case "type and values":
-            options = tuple(option for option in options[1:] if option)
+            options = tuple(o for o in options[1:] if o and not isinstance(o, DataType))
     return "".join(f"; {getattr(option, 'simple', option)}" for option in options)
 
 

@@ -47,6 +47,13 @@ def not_exact(what: str, *, of_rows: bool = False) -> KernelError:
     return KernelError(NOT_EXACT, f"[{NOT_EXACT}] {what} Run the query with --engine spark{rest}")
 
 
+def unread_text(function: str, what: object) -> KernelError:
+    """A text that a function takes has something of which nobody knows what Spark makes."""
+    return not_exact(
+        f"A text that {function} takes has {what} and is not read as Spark would here."
+    )
+
+
 def failed_read(path: str, why: str = "") -> KernelError:
     """A file cannot be read, for a reason that has no condition of its own."""
     error = KernelError.of("FAILED_READ_FILE.NO_HINT", path=f"file://{path}")

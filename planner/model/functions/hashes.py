@@ -134,7 +134,8 @@ def _check_from(call: Call, conf: Conf) -> Expression:
     """from_json and from_csv: schema and options leave the arguments and become options.
 
     The schema is kept as written: plans show its NOT NULL, though every part of the result may be
-    null.
+    null. Where only a field of from_csv's is read, the schema is that field's, and the whole one
+    comes last.
     """
     require_count(call, 2, 3)
     schema = read_schema(call.arguments[1])
@@ -164,18 +165,18 @@ def scala_type(data_type: DataType) -> str:
 
 
 def _pairs(call: Call) -> tuple[tuple[str, str], ...]:
-    found = call.options[-1] if call.options else ()
-    return found if isinstance(found, tuple) else ()
+    return next((option for option in call.options if isinstance(option, tuple)), ())
 
 
 def _from_text(call: Call, show: Show) -> str:
-    schema = call.options[0] if call.options else None
-    if not isinstance(schema, DataType):
+    if not call.options:
         return f"{call.name}({', '.join(map(show, call.arguments))})"
+    schema, last = _whole_schema(call), "false"
+    if call.name == "from_csv":
+        last = "None" if schema is option_type(call) else f"Some({scala_type(option_type(call))})"
     # A struct's fields are arguments of the text, each of its own.
     kinds = _field_texts(schema) if isinstance(schema, StructType) else [scala_type(schema)]
     pairs = (f"({k},{v})" for k, v in _pairs(call))
-    last = "false" if call.name == "from_json" else "None"
     rest = (show(call.arguments[0]), f"Some({call.time_zone})", last)
     return f"{call.name}({cut_arguments([*kinds, *pairs, *rest])})"
 
@@ -191,10 +192,16 @@ def _schema_of(call: Call) -> DataType:
     return as_nullable(option_type(call))
 
 
+def _whole_schema(call: Call) -> DataType:
+    """The schema as it was given, where fewer fields are read, too."""
+    whole = call.options[-1]
+    return whole if isinstance(whole, DataType) else option_type(call)
+
+
 def _from_sql(call: Call, show: Show) -> str:
     from ..text.spark_sql import type_sql
 
-    schema = sql_string(type_sql(_schema_of(call)))
+    schema = sql_string(type_sql(as_nullable(_whole_schema(call))))
     return f"{call.name}({show(call.arguments[0])}, {schema}{_options_sql(call)})"
 
 

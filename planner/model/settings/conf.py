@@ -60,6 +60,7 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.optimizeNullAwareAntiJoin": "true",
     "spark.sql.optimizer.disableHints": "false",
     "spark.sql.optimizer.enableJsonExpressionOptimization": "true",
+    "spark.sql.optimizer.enableCsvExpressionOptimization": "true",
     "spark.sql.optimizer.nestedSchemaPruning.enabled": "true",
     "spark.sql.optimizer.expression.nestedPruning.enabled": "true",
     "spark.sql.optimizer.propagateDistinctKeys.enabled": "true",

@@ -39,7 +39,7 @@ def _field(field: GetStructField) -> Expression:
         return base.children[2 * field.ordinal + 1]
     if isinstance(base, UpdateFields) and not isinstance(base.struct, UpdateFields):
         return _updated_field(field, base)
-    if isinstance(base, Call) and base.name == "from_json":
+    if isinstance(base, Call) and base.name in ("from_json", "from_csv"):
         return _parsed_field(field, base)
     if is_call(base, "array"):
         items = [
@@ -60,14 +60,17 @@ def _updated_field(field: GetStructField, update: UpdateFields) -> Expression:
 
 
 def _parsed_field(field: GetStructField, parsed: Call) -> Expression:
-    """`from_json(text, 'a INT, b INT').b` parses b alone."""
-    schema, options = parsed.options
+    """`from_json(text, 'a INT, b INT').b` parses b alone, and so does from_csv."""
+    schema, options, *_ = parsed.options
     if options or not isinstance(schema, StructType) or len(schema.fields) < 2:
         return field
-    if not settings.current().json_fields:
+    chosen, is_csv = settings.current(), parsed.name == "from_csv"
+    if not (chosen.csv_fields if is_csv else chosen.json_fields):
         return field
     wanted = StructType((schema.fields[field.ordinal],))
-    return replace(field, ordinal=0, child=replace(parsed, options=(wanted, options)))
+    # Where a field stands in a line, the whole schema tells.
+    changed = (wanted, options, schema) if is_csv else (wanted, options)
+    return replace(field, ordinal=0, child=replace(parsed, options=changed))
 
 
 def _entry(lookup: Call, entries: tuple[Expression, ...], key: Expression) -> Expression:

@@ -16,6 +16,7 @@ DISTINCT_KEYS = "spark.sql.optimizer.propagateDistinctKeys.enabled"
 EXPLODED_FIELDS = "spark.sql.optimizer.expression.nestedPruning.enabled"
 NESTED_FIELDS = "spark.sql.optimizer.nestedSchemaPruning.enabled"
 JSON_FIELDS = "spark.sql.optimizer.enableJsonExpressionOptimization"
+CSV_FIELDS = "spark.sql.optimizer.enableCsvExpressionOptimization"
 _PACKAGE = "org.apache.spark.sql.catalyst.optimizer."
 
 # Spark's rules that may be left out, with what does their work here.
@@ -75,7 +76,8 @@ class Settings:
         distinct_keys: whether it is asked which columns no two rows share.
         nested_fields: whether fields that are used get columns of their own.
         exploded_fields: whether they do below generators.
-        json_fields: whether of parsed JSON only the fields that are used are parsed.
+        json_fields, csv_fields: whether of parsed JSON, and CSV, only the fields that are used are
+            parsed.
     """
 
     excluded: frozenset[str] = frozenset()
@@ -85,6 +87,7 @@ class Settings:
     nested_fields: bool = True
     exploded_fields: bool = True
     json_fields: bool = True
+    csv_fields: bool = True
 
 
 _DEFAULT = Settings()
@@ -108,5 +111,6 @@ def settings_of(conf: Conf) -> AbstractContextManager[None]:
         conf.flag(NESTED_FIELDS),
         conf.flag(NESTED_FIELDS) or conf.flag(EXPLODED_FIELDS),
         conf.flag(JSON_FIELDS),
+        conf.flag(CSV_FIELDS),
     )
     return scope(_CURRENT, settings)

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from . import comparing
 from .conversions import json_writing
 from .conversions.casts import cast
-from .nested import arrays, collections, json_calls, map_parts, sorting, structs
+from .nested import arrays, collections, csv_reading, json_calls, map_parts, sorting, structs
 from .numbers import arcs, arithmetic, bits, logarithms, powers, rounding, sines
 from .numbers.fdlibm import of_number
 from .texts import encodings, matching, printing, texts
@@ -217,6 +217,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "named_struct": structs.struct,
     "get_struct_field": structs.field,
     "from_json": json_calls.from_json,
+    "from_csv": csv_reading.from_csv,
     "get_json_object": json_calls.json_value,
     **dict.fromkeys(("hash", "xxhash64"), structs.hashed),
 }

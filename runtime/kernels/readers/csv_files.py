@@ -1,7 +1,6 @@
 """CSV files as Arrow batches, exactly as Spark reads them with a given schema.
 
-Arrow's reader divides the lines whose bytes show that Spark would divide them the same; all others
-are divided one by one (csv_tokens.py). csv_values.py makes values of the texts.
+csv_division.py divides the lines into texts, csv_values.py makes values of these.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv
 
 from ..errors import WRONG_HEADER, KernelError, not_exact
 from ..file_parts import WHOLE, FilePart
@@ -21,9 +18,9 @@ from ..json.errors import Uncertain
 from ..json.filters import PushedFilter
 from ..json.malformed import malformed
 from ..json.time_columns import Column, UncertainValue
+from .csv_division import Division
 from .csv_lines import CsvBlock
 from .csv_options import CsvOptions, csv_options
-from .csv_tokens import BLANKS, Tokenizer, Tokens
 from .csv_values import converter
 from .line_files import BATCH, blocks, lines_before
 
@@ -89,11 +86,10 @@ class _FileReader:
         names = [field.name for field in data]
         self._places = [names.index(field.name) for field in self._fields]
         self._names = names
-        self._pruned = len(self._places) < len(data)
         self._expected = len(data)
         self._converters = [converter(field.type, options, zone) for field in self._fields]
         self._filters = filters
-        self._tokenizer = Tokenizer(options, self._places if self._pruned else None)
+        self._division = Division(options, self._expected, self._places)
         self._split = Path(path).stat().st_size > _SPLIT
         if self._output and not self._fields:
             raise KernelError.of("UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN")
@@ -123,13 +119,13 @@ class _FileReader:
         if self._options.enforce_schema:
             return
         try:
-            tokens = self._tokenizer.tokens(line, first=True, split=self._split)
+            tokens = self._division.tokens(line, first=True, split=self._split)
         except Uncertain as error:
             raise self._uncertain(1, error) from None
         found = [self._options.null_value if token is None else token for token in tokens]
-        if self._pruned:
+        if self._division.pruned:
             found = [found[place] if place < len(found) else "" for place in self._places]
-        wanted = [field.name for field in self._fields] if self._pruned else self._names
+        wanted = [field.name for field in self._fields] if self._division.pruned else self._names
         problem = None
         if len(found) != len(wanted):
             problem = (
@@ -154,7 +150,10 @@ class _FileReader:
     def _batch(self, block: CsvBlock, *, first: bool) -> Any:
         if not self._output:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * block.rows, pa.struct([])))
-        texts, lengths = self._texts(block, first=first)
+        try:
+            texts, lengths = self._division.texts(block, first=first, split=self._split)
+        except UncertainValue as error:
+            raise self._uncertain(block.number(error.row), error.error) from None
         columns: list[Column] = []
         for place, (convert, column) in enumerate(zip(self._converters, texts, strict=True)):
             try:
@@ -184,74 +183,6 @@ class _FileReader:
         if len(malformed_rows) and self._options.mode != "PERMISSIVE":
             batch = batch.filter(pa.array(~bad))
         return batch
-
-    def _texts(self, block: CsvBlock, *, first: bool) -> tuple[list[Any], dict[int, int]]:
-        """The texts of the columns, null for nothing.
-
-        And of the rows with too few or too many values, how many they have.
-        """
-        clean = block.clean(self._expected, pruned=self._pruned)
-        lengths = {}
-        parts: list[list[Any]] = []
-        if clean.any():
-            parts.append(self._by_arrow(block.bytes_of(clean), int(clean.sum())))
-        others = np.flatnonzero(~clean)
-        if len(others):
-            rows = []
-            for row in others:
-                found = self._tokens(block, int(row), first=first and row == 0)
-                if not self._pruned and len(found) != self._expected:
-                    lengths[int(row)] = len(found)
-                rows.append([found[p] if p < len(found) else None for p in self._places])
-            parts.append([pa.array(values, pa.string()) for values in zip(*rows, strict=True)])
-        if len(parts) == 1:
-            texts = parts[0]
-        else:
-            order = np.empty(block.rows, np.int64)
-            order[np.concatenate([np.flatnonzero(clean), others])] = np.arange(block.rows)
-            places = pa.array(order)
-            texts = [pa.concat_arrays(both).take(places) for both in zip(*parts, strict=True)]
-        null = self._options.null_value
-        return [_nulled(text, null) for text in texts], lengths
-
-    def _tokens(self, block: CsvBlock, row: int, *, first: bool) -> Tokens:
-        try:
-            return self._tokenizer.tokens(block.text(row), first=first, split=self._split)
-        except Uncertain as error:
-            raise self._uncertain(block.number(row), error) from None
-
-    def _by_arrow(self, lines: bytes, count: int) -> list[Any]:
-        """The texts of clean lines."""
-        options = self._options
-        names = [str(place) for place in range(self._expected)]
-        wanted = [str(place) for place in self._places]
-        table = pyarrow.csv.read_csv(
-            pa.BufferReader(lines),
-            read_options=pyarrow.csv.ReadOptions(
-                use_threads=False, block_size=len(lines) + 1, column_names=names
-            ),
-            parse_options=pyarrow.csv.ParseOptions(
-                delimiter=CsvBlock.separator(options),
-                quote_char=False if options.quote == "\0" else options.quote,
-                double_quote=False,
-                escape_char=False,
-                newlines_in_values=False,
-                ignore_empty_lines=False,
-            ),
-            convert_options=pyarrow.csv.ConvertOptions(
-                check_utf8=False,
-                column_types={name: pa.string() for name in names},
-                null_values=[""],
-                strings_can_be_null=True,
-                include_columns=wanted,
-            ),
-        )
-        assert table.num_rows == count, "Arrow has found other lines"
-        texts = [column.combine_chunks() for column in table.columns]
-        texts = [t.chunk(0) if isinstance(t, pa.ChunkedArray) else t for t in texts]
-        if options.leading or options.trailing:
-            texts = [_trimmed(text, options) for text in texts]
-        return texts
 
     # ------------------------------------------------------------------------------ failures
 
@@ -292,25 +223,6 @@ class _FileReader:
         return not_exact(
             f"Line {number} of '{self._path}' has {error} and is not read as Spark would here."
         )
-
-
-def _nulled(texts: Any, null_value: str) -> Any:
-    """Texts, null where they are the null value."""
-    if texts.null_count == len(texts):
-        return texts
-    same = pc.fill_null(pc.equal(texts, null_value), False)
-    if not pc.any(same).as_py():
-        return texts
-    return pc.if_else(same, pa.scalar(None, pa.string()), texts)
-
-
-def _trimmed(texts: Any, options: CsvOptions) -> Any:
-    if options.leading:
-        texts = pc.ascii_ltrim(texts, BLANKS)
-    if options.trailing:
-        texts = pc.ascii_rtrim(texts, BLANKS)
-    empty = pc.fill_null(pc.equal(texts, ""), False)
-    return pc.if_else(empty, pa.scalar(None, pa.string()), texts)
 
 
 def _stripped(line: str) -> str:

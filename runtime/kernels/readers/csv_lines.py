@@ -21,12 +21,20 @@ _STANDS_FOR_SEPARATOR = "\x1f"
 class CsvBlock:
     """The lines of a block that Spark takes for records: neither blank nor comments.
 
+    Args:
+        data: the lines, each with its end.
+        number: that of the first one in its file, from 1.
+        options: how they are written.
+        blank: whether lines of blanks alone are records, too.
+
     Attributes:
         count: how many lines there are, with the others.
         rows: how many records.
     """
 
-    def __init__(self, data: bytes, number: int, options: CsvOptions) -> None:
+    def __init__(
+        self, data: bytes, number: int, options: CsvOptions, *, blank: bool = False
+    ) -> None:
         self._options = options
         data = _as_utf8(data)
         end = options.line_sep or b"\n"
@@ -37,16 +45,16 @@ class CsvBlock:
         starts = np.concatenate([[0], ends[:-1] + 1])
         self.count = len(ends)
         self._all_ends = ends
-        self._kept = np.flatnonzero(self._records(starts, ends))
+        self._kept = np.flatnonzero(self._records(starts, ends, blank=blank))
         self._first = number
         self._starts, self._ends = starts[self._kept], ends[self._kept]
         self.rows = len(self._starts)
 
-    def _records(self, starts: Any, ends: Any) -> Any:
+    def _records(self, starts: Any, ends: Any, *, blank: bool) -> Any:
         """Which lines are records."""
         kept = starts < ends
         firsts = self._letters[starts]
-        for line in np.flatnonzero(kept & (firsts <= 32)):
+        for line in () if blank else np.flatnonzero(kept & (firsts <= 32)):
             kept[line] = bool(self._data[starts[line] : ends[line]].strip(_BLANKS))
         if self._options.comment is not None:
             kept &= firsts != ord(self._options.comment)
@@ -60,6 +68,11 @@ class CsvBlock:
     def text(self, row: int) -> str:
         """A record's line without its end."""
         return self._data[self._starts[row] : self._ends[row]].decode()
+
+    @property
+    def places(self) -> Any:
+        """Which of the lines are records, from 0."""
+        return self._kept
 
     def number(self, row: int) -> int:
         """Which line of the file a record is, from 1."""

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ...columns.ordering import list_parts
 from ...columns.texts import bytes_of, concatenated
-from ...errors import KernelError, not_exact
+from ...errors import unread_text
 from ...json.blocks import UNLIKE, BlockReader
 from ...json.conversion import Unlike
 from ...json.errors import Uncertain
@@ -114,10 +114,6 @@ def _at(values: Any, path: Sequence[str | int]) -> Any:
     return pc.if_else(pc.and_(pa.array(has), values.is_null()), "null", values)
 
 
-def _not_exact(name: str, what: object) -> KernelError:
-    return not_exact(f"A text that {name} takes has {what} and is not read as Spark would here.")
-
-
 class _Texts:
     """Reads texts: many at once, those that are odd one by one.
 
@@ -187,7 +183,7 @@ class _Texts:
                 for text in texts.to_pylist()
             ]
         except Uncertain as error:
-            raise _not_exact(self._name, error) from None
+            raise unread_text(self._name, error) from None
         nothing = (None,) * len(self._kind)
         values = zip(*(nothing if row is None else row for row in rows), strict=True)
         columns = [pa.array(list(v), f.type) for v, f in zip(values, self._kind, strict=True)]

@@ -34,6 +34,7 @@ from .....planner.model.text.time_zones import known_zone
 from .....planner.model.tree import replace
 from ...json.support import corrupt_column, formats_in, is_written, keeps_null
 from ...json.support import unsupported as json_unsupported
+from ...readers.csv_options import unsupported as csv_unsupported
 from .day_times import IntervalOfText, in_day_time, is_zero
 from .json_once import json_once
 from .kinds import Unsupported, has_shortened_interval, is_constant, kind_of
@@ -230,8 +231,8 @@ class _Compiler:
             return self.place(call.arguments[0])  # so a time window without an offset begins
         if name in ("if", "coalesce", "and", "or"):
             return self._branches(name, call, call.arguments)
-        if name == "from_json":
-            return self._from_json(call)
+        if name in ("from_json", "from_csv"):
+            return self._from_text(call)
         if name == "named_struct":
             return self._operation(name, call, call.arguments[1::2])
         mode: Mode = "TRY" if "TRY" in call.options else "ANSI" if call.ansi else "LEGACY"
@@ -309,23 +310,31 @@ class _Compiler:
         step = Step("to_json", inputs, "string", kinds, zone=zone, options=options, raises=raises)
         return self._add(step)
 
-    def _from_json(self, call: Call) -> int:
-        schema, given = call.options
+    def _from_text(self, call: Call) -> int:
+        schema, given = call.options[:2]
         options = dict(given) if isinstance(given, tuple) else {}
         if not isinstance(schema, DataType):
-            raise Unsupported("from_json without a schema")
-        whole = StructType((StructField("value", schema),))
-        reason = json_unsupported(schema if isinstance(schema, StructType) else whole, options)
+            raise Unsupported(f"{call.name} without a schema")
+        whole = call.options[-1] if isinstance(call.options[-1], StructType) else schema
+        columns = whole if isinstance(whole, StructType) else None
+        one = StructType((StructField("value", schema),))
+        is_csv = call.name == "from_csv"
+        reason = (csv_unsupported if is_csv else json_unsupported)(columns or one, options)
         mode = next((v for name, v in options.items() if name.lower() == "mode"), "PERMISSIVE")
         if reason is not None or mode.upper() != "PERMISSIVE":
-            raise Unsupported(f"from_json: {reason or mode}")
-        corrupt = corrupt_column(options)
-        if isinstance(schema, StructType) and any(f.name == corrupt for f in schema.fields):
-            raise Unsupported(f"from_json: the field '{corrupt}' takes malformed texts")
-        place = self._operation("from_json", call, call.arguments)
+            raise Unsupported(f"{call.name}: {reason or mode}")
+        corrupt, names = (
+            corrupt_column(options),
+            [f.name for f in columns.fields] if columns else [],
+        )
+        if corrupt in names:
+            raise Unsupported(f"{call.name}: the field '{corrupt}' takes malformed texts")
+        place = self._operation(call.name, call, call.arguments)
         zone = self._zone(call.time_zone, *leaves(self.steps[place].kind))
-        formats = formats_in(options)
-        chosen = (formats,) if any(formats) else ()
+        chosen: tuple[object, ...] = (formats_in(options),) if any(formats_in(options)) else ()
+        if is_csv and isinstance(schema, StructType):
+            read = tuple(names.index(field.name) for field in schema.fields)
+            chosen = (tuple(options.items()), len(names), read)
         return self._add(replace(self.steps[place], zone=zone, options=chosen))
 
     def _operation(

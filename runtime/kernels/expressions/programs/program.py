@@ -53,7 +53,8 @@ class Refused(ValueError):
 
 
 _REFUSING = (
-    *("from_json", "get_json_object", "gettimestamp", "unix_timestamp", "to_unix_timestamp"),
+    *("from_json", "from_csv", "get_json_object"),
+    *("gettimestamp", "unix_timestamp", "to_unix_timestamp"),
     *("str_to_map", "unbase64", "url_decode", "try_url_decode", "parse_url", "try_parse_url"),
     *("map_from_arrays", "map_from_entries", "map_concat", "transform_keys", "array_sort"),
     *("make_timestamp", "make_timestamp_ltz", "try_make_timestamp", "try_make_timestamp_ltz"),

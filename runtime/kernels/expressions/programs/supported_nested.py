@@ -67,7 +67,10 @@ NESTED: dict[str, Operation] = {
     "to_json": Operation((("any",),), variadic=True, eager=True),
     "named_struct": Operation(same(("any",), 1), variadic=True, eager=True),
     "get_struct_field": Operation((("struct",), ("array",)), accepts=nested.of_structs),
-    "from_json": Operation((("string",),), raises="always", accepts=nested.no_constant, slow=True),
+    **{
+        name: Operation((("string",),), raises="always", accepts=nested.no_constant, slow=True)
+        for name in ("from_json", "from_csv")
+    },
     "get_json_object": Operation(
         _TEXT_AND_CONSTANT, raises="always", accepts=nested.json_path, slow=True
     ),
