@@ -27,8 +27,7 @@ from .cast_values import MICROS, local_micros
 from .mismatch import non_foldable_argument, wrong_argument_count
 from .operator_values import last_day
 from .shapes import check_types, conf_of, like_call, named, replaced, resolve, scalar
-
-EPOCH = date(1970, 1, 1)
+from .time_values import EPOCH, interval_part, second
 
 
 def _part(name: str, of: Callable[[date], object], result: DataType = INT) -> FunctionSpec:
@@ -133,6 +132,7 @@ register(
         "anytimestamp",
         DecimalType(8, 6),
         text="secondwithfraction({0}, {zone})",
+        evaluate=second,
         sql="extract(second FROM {0})",
     ),
     replaced("extract", "any, any", _extract, pretty=_extract_from, parsed_operands=(2, 2)),
@@ -146,6 +146,7 @@ register(
             "daytime|yearmonth",
             result,
             sql=f"extract({field.removesuffix('s')} FROM {{0}})",
+            evaluate=interval_part,
         )
         for field, result in (
             ("years", INT),

@@ -7,11 +7,13 @@ from ..expressions.core import Call, Cast, Expression
 from ..registry import FunctionSpec, Show, null_if_any, register
 from ..schemas.types import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, NumericType, TimestampNTZType
 from ..settings.conf import Conf
+from ..text.literal_text import session_time_zone
 from ..text.quoting import to_sql_expr
 from ..text.text import pretty
 from ..tree import replace
 from .coercion import cast_to
 from .shapes import conf_of, like_call, option_type, replaced, scalar
+from .time_values import read_time
 
 
 def _reader(name: str, target: DataType, *, date_only: bool = False) -> FunctionSpec:
@@ -82,6 +84,13 @@ def _parsed_text(call: Call, show: Show) -> str:
     return f"gettimestamp({shown}, {kind}, {parser}, {zone}, {str(fails).lower()})"
 
 
+def _parsed_value(call: Call, text: object, pattern: str) -> int:
+    if not isinstance(text, str):
+        raise ValueError(text)
+    is_local = isinstance(option_type(call), TimestampNTZType)
+    return read_time(text, pattern, "UTC" if is_local else call.time_zone or session_time_zone())
+
+
 def _parsed_sql(call: Call, show: Show) -> str:
     target, _, fails = call.options
     name = "to_timestamp_ntz" if isinstance(target, TimestampNTZType) else "to_timestamp"
@@ -105,5 +114,6 @@ register(
         sql=_parsed_sql,
         nullable=lambda call: not call.options[2] or null_if_any(call),
         null_for_null=True,
+        evaluate=_parsed_value,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -30,9 +31,8 @@ from ..settings.conf import Conf
 from ..text.literal_text import session_time_zone
 from ..tree import replace
 from . import time_values as values
-from .cast_values import MICROS
+from .cast_values import MICROS, local_micros, utc_micros
 from .coercion import cast_to
-from .datetime_fields import EPOCH
 from .mismatch import ArgumentError, require_count, wrong_argument_count
 from .operator_values import add_months
 from .shapes import (
@@ -120,6 +120,7 @@ def _make_timestamp(name: str, target: DataType, tried_as: str = "") -> Function
         pretty="{name}({0}, {1}, {2}, {3}, {4}, {5})" if name == "try_make_timestamp" else None,
         nullable=lambda call: bool(tried_as) or _lenient(call),
         null_intolerant=not tried_as,
+        evaluate=None if tried_as else values.make_timestamp,
     )
 
 
@@ -180,7 +181,9 @@ def _interval_value(call: Call, *parts: int) -> object:
             return parts[0] * 12 + parts[1]
 
 
-def _unit_function(name: str, takes: list[str], result: DataType | int) -> FunctionSpec:
+def _unit_function(
+    name: str, takes: list[str], result: DataType | int, evaluate: Callable[..., int]
+) -> FunctionSpec:
     """timestampadd and timestampdiff: the first argument is a unit."""
 
     def check(call: Call, conf: Conf) -> Expression:
@@ -200,7 +203,15 @@ def _unit_function(name: str, takes: list[str], result: DataType | int) -> Funct
         word = str(unit.value) if isinstance(unit, Literal) else show(unit)
         return f"{name}({word}, {', '.join(show(a) for a in rest)})"
 
-    return scalar(name, "any...", result, check=check, text="{name}({args}, {zone})", sql=show_sql)
+    return scalar(
+        name,
+        "any...",
+        result,
+        check=check,
+        text="{name}({args}, {zone})",
+        sql=show_sql,
+        evaluate=evaluate,
+    )
 
 
 register(
@@ -276,10 +287,17 @@ register(
         evaluate=values.date_trunc,
         any_case=(0,),
     ),
-    _unit_function("timestampadd", ["bigint", "anytimestamp"], 2),
-    _unit_function("timestampdiff", ["timestamp", "timestamp"], LONG),
-    scalar("from_utc_timestamp", "timestamp, string", TIMESTAMP),
-    scalar("to_utc_timestamp", "timestamp, string", TIMESTAMP),
+    _unit_function("timestampadd", ["bigint", "anytimestamp"], 2, values.timestampadd),
+    _unit_function("timestampdiff", ["timestamp", "timestamp"], LONG, values.timestampdiff),
+    *(
+        scalar(
+            name,
+            "timestamp, string",
+            TIMESTAMP,
+            evaluate=lambda call, time, zone, to=to: to(time, zone),
+        )
+        for name, to in (("from_utc_timestamp", local_micros), ("to_utc_timestamp", utc_micros))
+    ),
     scalar("convert_timezone", "any...", TIMESTAMP_NTZ, check=_check_convert),
     # Numbers.
     scalar("unix_date", "date", INT, evaluate=lambda call, d: d),
@@ -331,7 +349,7 @@ register(
         text="make_date({args}, {ansi})",
         nullable=_lenient,
         null_intolerant=True,
-        evaluate=lambda call, y, m, d: (date(y, m, d) - EPOCH).days,
+        evaluate=lambda call, y, m, d: (date(y, m, d) - values.EPOCH).days,
     ),
     _make_timestamp("make_timestamp", TIMESTAMP),
     _make_timestamp("make_timestamp_ltz", TIMESTAMP),

@@ -182,14 +182,24 @@ def _element_value(call: Call, base: object, key: object) -> object:
     assert isinstance(base, tuple) and isinstance(key, int)
     if key != 0 and abs(key) <= len(base):
         return base[key - 1 if key > 0 else key]
-    if call.ansi and not call.options:
+    if key == 0 or (call.ansi and not call.options):
         raise IndexError(key)
-    return None
+    return "" if "" in call.options else None  # split_part is made of it
 
 
 def _contains_key(call: Call) -> Expression:
     mapping, key = call.arguments
     return like_call(call, "array_contains", like_call(call, "map_keys", mapping), key)
+
+
+def _map_of_text(call: Call, text: str, between: str, behind_key: str) -> object:
+    """Where both marks are signs without a meaning in patterns, and no key stands twice."""
+    if not {between, behind_key} <= set(",:;=&# "):
+        raise ValueError(between)
+    pairs = [entry.partition(behind_key) for entry in text.split(between)]
+    if len({key for key, _, _ in pairs}) < len(pairs):
+        raise ValueError(text)
+    return tuple((key, value if mark else None) for key, mark, value in pairs)
 
 
 register(
@@ -219,7 +229,7 @@ register(
     scalar("mapsort", "map", 0, sql=_sorted_sql),
     scalar("map_keys", "map", _keys, evaluate=lambda call, pairs: tuple(key for key, _ in pairs)),
     scalar("map_values", "map", _values, evaluate=lambda call, pairs: tuple(v for _, v in pairs)),
-    scalar("map_entries", "map", _entries),
+    scalar("map_entries", "map", _entries, evaluate=lambda call, pairs: tuple(pairs)),
     scalar(
         "map_contains_key",
         "map, any",
@@ -249,5 +259,10 @@ register(
         check=_check_entries,
         nullable=null_or_holds_null,
     ),
-    scalar("str_to_map", "!string, [!string=,], [!string=:]", MapType(STRING, STRING, True)),
+    scalar(
+        "str_to_map",
+        "!string, [!string=,], [!string=:]",
+        MapType(STRING, STRING, True),
+        evaluate=_map_of_text,
+    ),
 )

@@ -16,10 +16,12 @@ from decimal import (
     Decimal,
     localcontext,
 )
+from typing import cast
 
 from ..expressions.core import Call
-from ..schemas.types import DecimalType, IntegralType
+from ..schemas.types import DecimalType, IntegralType, LongType
 from ..tree import replace
+from .cast_values import wrap
 
 
 def log_above(function: Callable[[float], float], least: float = 0.0) -> Callable[[float], object]:
@@ -53,6 +55,39 @@ def cube_root(x: float) -> float:
     """`cbrt`, exact where the root is a whole number."""
     nearest = round(math.cbrt(x))
     return float(nearest) if nearest**3 == x else math.cbrt(x)
+
+
+def shifted(call: Call, n: int, places: int) -> int:
+    """`<<`, `>>` and `>>>` of Java: so many places modulo the number's bits."""
+    bits = 64 if isinstance(call.data_type, LongType) else 32
+    places %= bits
+    if call.name in ("shiftleft", "<<"):
+        return wrap(n << places, bits)
+    if call.name in ("shiftrightunsigned", ">>>"):
+        n %= 1 << bits
+    return wrap(n >> places, bits)
+
+
+def bit_at(call: Call, n: int, place: int) -> int:
+    """`bit_get`."""
+    kind = call.arguments[0].data_type
+    if not isinstance(kind, IntegralType) or not 0 <= place < kind.bits:
+        raise ValueError(place)
+    return n >> place & 1
+
+
+def bucket(call: Call, value: object, start: object, end: object, count: int) -> int | None:
+    """`width_bucket` of numbers."""
+    if not all(isinstance(v, float) and math.isfinite(v) for v in (value, start, end)):
+        raise ValueError(value)
+    x, low, high = cast("tuple[float, float, float]", (value, start, end))
+    if count <= 0 or count == 2**63 - 1 or low == high:
+        return None
+    if low > high:
+        x, low, high = -x, -low, -high
+    if x < low:
+        return 0
+    return count + 1 if x >= high else int(count * (x - low) / (high - low)) + 1
 
 
 def bit_count(call: Call, n: int) -> int:

@@ -129,7 +129,7 @@ def _ceil(name: str) -> FunctionSpec:
 def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
     form = f"({{0}} {symbol} {{1}})"
     return one_function(
-        scalar(name, "int|bigint, int", 0, by_width=True),
+        scalar(name, "int|bigint, int", 0, by_width=True, evaluate=values.shifted),
         scalar(
             symbol,
             "int|bigint, int",
@@ -138,6 +138,7 @@ def _shift(name: str, symbol: str) -> tuple[FunctionSpec, ...]:
             pretty=form,
             sql=f"{name}({{args}})",
             by_width=True,
+            evaluate=values.shifted,
         ),
     )
 
@@ -251,14 +252,23 @@ register(
         "double|yearmonth|daytime, double|yearmonth|daytime, double|yearmonth|daytime, bigint",
         LONG,
         nullable=always_null,
+        null_for_null=True,
+        evaluate=values.bucket,
     ),
     scalar("bit_count", "!integral|boolean", INT, evaluate=values.bit_count),
-    *named(scalar("bit_get", "integral, int", BYTE), "getbit"),
+    *named(scalar("bit_get", "integral, int", BYTE, evaluate=values.bit_at), "getbit"),
     *_shift("shiftleft", "<<"),
     *_shift("shiftright", ">>"),
     *_shift("shiftrightunsigned", ">>>"),
     *(_try(name, operator) for operator, name in TRY_NAMES.items()),
-    scalar("tryeval", "any", 0, nullable=always_null, sql=_try_sql),
+    scalar(
+        "tryeval",
+        "any",
+        0,
+        nullable=always_null,
+        sql=_try_sql,
+        evaluate=lambda call, value: value,
+    ),
     *each(
         *named(scalar("rand", "[!int|bigint]", DOUBLE, nullable=never_null), "random"),
         scalar("randn", "[!int|bigint]", DOUBLE, nullable=never_null),

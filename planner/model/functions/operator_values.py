@@ -74,7 +74,7 @@ def _exact(function: Callable[..., object]) -> Binary:
     return evaluate
 
 
-def _truncated(left: int, right: int) -> int:
+def truncated(left: int, right: int) -> int:
     quotient = abs(left) // abs(right)
     return -quotient if (left < 0) != (right < 0) else quotient
 
@@ -99,22 +99,22 @@ def _remainder(call: Call, left: object, right: object) -> object:
     if isinstance(left, Decimal):
         return _number(call, _EXACT.remainder(left, cast(Decimal, right)))
     a, b = cast(int, left), cast(int, right)
-    return a - _truncated(a, b) * b
+    return a - truncated(a, b) * b
 
 
 @_division
 def _integral_divide(call: Call, left: object, right: object) -> object:
     if isinstance(left, Decimal):
         return _number(call, int(_EXACT.divide_int(left, cast(Decimal, right))))
-    return _number(call, _truncated(cast(int, left), cast(int, right)))
+    return _number(call, truncated(cast(int, left), cast(int, right)))
 
 
 @_division
 def pmod(call: Call, left: object, right: object) -> object:
     """The remainder with the divisor's sign, as pmod gives it."""
     if isinstance(left, int) and isinstance(right, int):
-        rest = left - _truncated(left, right) * right
-        return rest if rest >= 0 else (rest + right) - _truncated(rest + right, right) * right
+        rest = left - truncated(left, right) * right
+        return rest if rest >= 0 else (rest + right) - truncated(rest + right, right) * right
     raise ValueError(left)
 
 
@@ -213,6 +213,10 @@ def extreme(sign: int) -> Binary:
 
 def add_months(call: Call, days: int, months: int) -> int:
     """A date so many months later, at most at that month's end."""
+    return _months_later(days, months)
+
+
+def _months_later(days: int, months: int) -> int:
     day = date(1970, 1, 1) + timedelta(days=days)
     index = day.year * 12 + day.month - 1 + months
     year, month = divmod(index, 12)
@@ -222,13 +226,19 @@ def add_months(call: Call, days: int, months: int) -> int:
 
 def add_interval(call: Call, time: int, interval: object) -> int:
     """A timestamp and an interval: months and days by the calendar of the session's zone."""
-    months, days, micros = _parts(interval, call.arguments[1].data_type)
-    is_local = isinstance(call.arguments[0].data_type, TimestampNTZType)
-    zone = "UTC" if is_local else call.time_zone or session_time_zone()
+    zone = call.time_zone or session_time_zone()
+    parts = _parts(interval, call.arguments[1].data_type)
+    return moved(call.arguments[0].data_type, zone, time, parts)
+
+
+def moved(kind: DataType, zone: str, time: int, parts: tuple[int, int, int]) -> int:
+    """A timestamp so many months, days and microseconds later."""
+    months, days, micros = parts
+    if isinstance(kind, TimestampNTZType):
+        zone = "UTC"
     if months or days:
         local_days, rest = divmod(local_micros(time, zone), DAY_MICROS)
-        moved = add_months(call, local_days, months) + days
-        time = utc_micros(moved * DAY_MICROS + rest, zone)
+        time = utc_micros((_months_later(local_days, months) + days) * DAY_MICROS + rest, zone)
     result = time + micros
     # Beyond what the calendar holds we do not vouch for the result.
     datetime(1970, 1, 1) + timedelta(microseconds=result)
@@ -241,7 +251,7 @@ def _parts(interval: object, kind: DataType) -> tuple[int, int, int]:
             return cast(int, interval), 0, 0
         case DayTimeIntervalType():
             amount = cast(int, interval)
-            days = _truncated(amount, DAY_MICROS)
+            days = truncated(amount, DAY_MICROS)
             return 0, days, amount - days * DAY_MICROS
         case _:
             return cast("tuple[int, int, int]", interval)
@@ -252,7 +262,7 @@ def add_to_date(call: Call, days: int, interval: object) -> int:
     months, more, micros = _parts(interval, call.arguments[1].data_type)
     if micros:
         raise ValueError(interval)
-    return add_months(call, days, months) + more
+    return _months_later(days, months) + more
 
 
 def last_day(call: Call, days: int) -> int:
@@ -264,7 +274,7 @@ def last_day(call: Call, days: int) -> int:
 
 def days_of_interval(call: Call, micros: int) -> int:
     """Whole days of a day-time interval."""
-    return _truncated(micros, DAY_MICROS)
+    return truncated(micros, DAY_MICROS)
 
 
 def subtract_times(call: Call, left: int, right: int) -> int:

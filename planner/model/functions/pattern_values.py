@@ -75,3 +75,11 @@ def extracted(call: Call, text: str, pattern: str, group: int) -> str:
         raise ValueError(group)
     match = expression.search(text)
     return "" if match is None else match[group] or ""
+
+
+def all_extracted(call: Call, text: str, pattern: str, group: int) -> tuple[str, ...]:
+    """`regexp_extract_all(text, pattern, group)`."""
+    expression = _expression(pattern, text)
+    if not 0 <= group <= expression.groups or expression.search("") is not None:
+        raise ValueError(group)
+    return tuple(match[group] or "" for match in expression.finditer(text))

@@ -12,7 +12,7 @@ from ..settings.conf import Conf
 from ..text.quoting import to_sql_expr
 from ..tree import replace
 from .mismatch import require_count
-from .pattern_values import extracted, found, like, with_matches_replaced
+from .pattern_values import all_extracted, extracted, found, like, with_matches_replaced
 from .shapes import always_null, check_types, each, like_call, replaced, resolve_like, scalar
 
 _TEXTS = ArrayType(STRING, False)
@@ -110,9 +110,13 @@ def _split_part(call: Call) -> Expression:
 
 def _split(call: Call, text: str, pattern: str, limit: int) -> tuple[str, ...]:
     """Where the pattern is one plain character."""
-    if limit > 0 or len(pattern) != 1 or pattern in "\\.[]{}()*+-?^$|":
+    if len(pattern) != 1 or pattern in "\\.[]{}()*+-?^$|":
         raise ValueError(pattern)
-    return tuple(text.split(pattern))
+    return tuple(text.split(pattern, limit - 1 if limit > 0 else -1))
+
+
+def _divided(call: Call, text: str, delimiter: str) -> tuple[str, ...]:
+    return tuple(text.split(delimiter)) if delimiter else (text,)
 
 
 def _regexp_count(call: Call) -> Expression:
@@ -189,12 +193,17 @@ register(
     ),
     *each(
         scalar("split", "string, string, [int=-1]", _TEXTS, evaluate=_split),
-        scalar("stringsplitsql", "string, string", _TEXTS),
+        scalar("stringsplitsql", "string, string", _TEXTS, evaluate=_divided),
         replaced("regexp_count", "string, string", _regexp_count),
         replaced("regexp_substr", "string, string", _regexp_substr),
         *each(
             scalar("regexp_extract", "string, string, [int=1]", STRING, evaluate=extracted),
-            scalar("regexp_extract_all", "string, string, [int=1]", ArrayType(STRING, True)),
+            scalar(
+                "regexp_extract_all",
+                "string, string, [int=1]",
+                ArrayType(STRING, True),
+                evaluate=all_extracted,
+            ),
             scalar(
                 "regexp_replace",
                 "string, string, string, [int=1]",

@@ -175,7 +175,7 @@ register(
             "character_length",
             "len",
         ),
-        scalar("find_in_set", "string, string", INT),
+        scalar("find_in_set", "string, string", INT, evaluate=values.place_in_list),
         pushed_into_branches=True,
         constant_text="data",
     ),
@@ -250,7 +250,7 @@ register(
             "string, string, [int]",
             INT,
             text="levenshtein({0}, {1}, {option2})",
-            evaluate=lambda call, s, other: values.edit_distance(s, other),
+            evaluate=values.levenshtein,
         ),
         constant_text="data",
     ),
@@ -263,9 +263,21 @@ register(
         null_intolerant=False,
         treats_alike=True,
     ),
-    scalar("overlay", "string|binary, string|binary, int, [int=-1]", 0, parsed_operands=(3, 4)),
     scalar(
-        "format_number", "numeric, int|string", STRING, nullable=always_null, constant_number=True
+        "overlay",
+        "string|binary, string|binary, int, [int=-1]",
+        0,
+        parsed_operands=(3, 4),
+        evaluate=values.overlaid,
+    ),
+    scalar(
+        "format_number",
+        "numeric, int|string",
+        STRING,
+        nullable=always_null,
+        constant_number=True,
+        null_for_null=True,
+        evaluate=values.with_thousands,
     ),
     *named(
         scalar(

@@ -6,6 +6,8 @@ LookupError or ArithmeticError says that the value is not known here.
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 from ..expressions.core import Call
 
 
@@ -29,6 +31,12 @@ def soundex(call: Call, text: str) -> str:
             found += code
         last = code
     return (found + "000")[:4]
+
+
+def levenshtein(call: Call, one: str, other: str, most: int | None = None) -> int:
+    """-1 for more than the most."""
+    distance = edit_distance(one, other)
+    return distance if most is None or distance <= most else -1
 
 
 def edit_distance(one: str, other: str) -> int:
@@ -66,6 +74,27 @@ def substring_index(call: Call, text: str, mark: str, count: int) -> str:
         return ""
     parts = text.split(mark)
     return mark.join(parts[:count] if count > 0 else parts[count:])
+
+
+def overlaid(call: Call, text: str, other: str, position: int, length: int) -> str:
+    """`overlay`: as many characters as the other text has are replaced, or so many as are said."""
+    if position < 1:
+        raise ValueError(position)
+    end = position - 1 + (len(other) if length < 0 else length)
+    return text[: position - 1] + other + text[end:]
+
+
+def place_in_list(call: Call, text: str, items: str) -> int:
+    """`find_in_set`: from 1, 0 for a text that is not there."""
+    parts = items.split(",")
+    return parts.index(text) + 1 if text in parts else 0
+
+
+def with_thousands(call: Call, number: float | Decimal, places: int | str) -> str:
+    """`format_number` with so many places, rounded half even as by DecimalFormat."""
+    if not isinstance(places, int) or places < 0:
+        raise ValueError(places)
+    return format(number, f",.{places}f")
 
 
 def octets(value: str | bytes) -> int:

@@ -10,14 +10,17 @@ import calendar
 import math
 from datetime import UTC, date, datetime
 from datetime import timedelta as span
+from decimal import Decimal
+from typing import Any
 
 from ..expressions.core import Call
-from ..schemas.types import DateType, StringType, TimestampType
+from ..schemas.types import DateType, StringType, TimestampNTZType, TimestampType
 from ..text.literal_text import session_time_zone
 from .cast_values import MICROS, local_micros, utc_micros
-from .datetime_fields import EPOCH
+from .operator_values import moved, truncated
 
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+EPOCH = date(1970, 1, 1)
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -55,7 +58,13 @@ def _pattern(text: str) -> str:
         letters = text[:size]
         if text[0].isalpha():
             found += _PATTERNS[letters]
-        elif text[0] in "'[]{}#%":
+        elif text[0] == "'":
+            letters, closed, _ = text[1:].partition("'")
+            if not letters or not closed or "%" in letters:
+                raise ValueError(text)
+            found += letters
+            size = len(letters) + 2
+        elif text[0] in "[]{}#%":
             raise ValueError(text)
         else:
             found += letters
@@ -84,11 +93,19 @@ def unix_timestamp(call: Call, time: object, pattern: str) -> int:
         case DateType(), int():
             return utc_micros(time * 86_400 * MICROS, _zone(call)) // MICROS
         case StringType(), str():
-            moment = datetime.strptime(time, _pattern(pattern)).replace(tzinfo=UTC)
-            if moment.strftime(_pattern(pattern)) != time:
-                raise ValueError(time)
-            return utc_micros(int(moment.timestamp()) * MICROS, _zone(call)) // MICROS
+            return read_time(time, pattern, _zone(call)) // MICROS
     raise ValueError(time)
+
+
+def read_time(text: str, pattern: str, zone: str) -> int:
+    """The microseconds of a text in a plain pattern."""
+    form = _pattern(pattern)
+    moment = datetime.strptime(text, form).replace(tzinfo=UTC)
+    if moment.strftime(form) != text:
+        raise ValueError(text)
+    if "%Y" not in form:
+        moment = moment.replace(year=1970)
+    return utc_micros(int(moment.timestamp()) * MICROS, zone)
 
 
 def _start(moment: date, unit: str) -> date | None:
@@ -125,6 +142,67 @@ def date_trunc(call: Call, unit: str, micros: int) -> int | None:
     if start is None:
         return None
     return utc_micros((start - EPOCH).days * 86_400 * MICROS, _zone(call))
+
+
+_MOVES = {
+    **{unit: (0, 0, micros) for unit, micros in UNIT_MICROS.items() if micros < 86_400 * MICROS},
+    **{unit: (0, days, 0) for unit, days in (("DAY", 1), ("DAYOFYEAR", 1), ("WEEK", 7))},
+    **{unit: (months, 0, 0) for unit, months in (("MONTH", 1), ("QUARTER", 3), ("YEAR", 12))},
+}
+"""Units of `timestampadd` in months, days and microseconds."""
+
+
+def timestampadd(call: Call, unit: str, count: int, time: int) -> int:
+    """A time so many units later."""
+    months, days, micros = (count * part for part in _MOVES[unit.upper()])
+    return moved(call.arguments[2].data_type, _zone(call), time, (months, days, micros))
+
+
+def timestampdiff(call: Call, unit: str, start: int, end: int) -> int:
+    """Whole units from one time to another, by the local clock."""
+    months, days, micros = _MOVES[unit.upper()]
+    a, b = (local_micros(time, _zone(call)) for time in (start, end))
+    size = micros or days * 86_400 * MICROS
+    if size:
+        return truncated(b - a, size)
+    (first, begun), (last, ended) = (divmod(time, 86_400 * MICROS) for time in (a, b))
+    if last > first and ended < begun:
+        last -= 1
+    elif last < first and ended > begun:
+        last += 1
+    one, other = (EPOCH + span(days=day) for day in (first, last))
+    apart = (other.year - one.year) * 12 + other.month - one.month
+    return truncated(truncated(apart * 32 + other.day - one.day, 32), months)
+
+
+def make_timestamp(call: Call, *parts: Any) -> int:
+    """Of year, month, day, hour, minute, second and maybe a zone."""
+    year, month, day, hour, minute, second, *zone = parts
+    micros = int(second * MICROS)
+    if micros > 60 * MICROS:
+        raise ValueError(second)
+    local = datetime(year, month, day, hour, minute) - _EPOCH + span(microseconds=micros)
+    if isinstance(call.data_type, TimestampNTZType):
+        return local // span(microseconds=1)
+    return utc_micros(local // span(microseconds=1), zone[0] if zone else _zone(call))
+
+
+def second(call: Call, micros: int) -> Decimal:
+    """The second of a time, with its fraction."""
+    is_local = isinstance(call.arguments[0].data_type, TimestampNTZType)
+    local = micros if is_local else local_micros(micros, _zone(call))
+    return Decimal(local % (60 * MICROS)).scaleb(-6)
+
+
+def interval_part(call: Call, amount: int) -> int | Decimal:
+    """A field of an interval, with its sign."""
+    units = {"years": 12, "months": 1, "hours": 3600 * MICROS, "minutes": 60 * MICROS, "seconds": 1}
+    above = {"months": 12, "hours": 86_400 * MICROS, "minutes": 3600 * MICROS}
+    field = call.name.removeprefix("extractansiinterval")
+    rest = amount - truncated(amount, size) * size if (size := above.get(field, 0)) else amount
+    if field == "seconds":
+        return Decimal(amount - truncated(amount, 60 * MICROS) * 60 * MICROS).scaleb(-6)
+    return truncated(rest, units[field])
 
 
 def next_day(call: Call, days: int, name: str) -> int:
