@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from decimal import Decimal
 
 from ..expressions.core import Call
@@ -97,7 +96,8 @@ def _field(value: object, target: DataType) -> object:
         return None
 
 
-def _to_json(call: Call, value: object) -> str:
+def to_json(call: Call, value: object) -> str:
+    """A struct, an array or a map as JSON, without options."""
     return json.dumps(
         _plain(value, call.arguments[0].data_type), separators=(",", ":"), ensure_ascii=False
     )
@@ -144,7 +144,8 @@ def get_json_object(call: Call, text: str, path: str) -> str | None:
     raise ValueError(text)  # shown as it was written
 
 
-def _array_length(call: Call, text: str) -> int | None:
+def array_length(call: Call, text: str) -> int | None:
+    """`json_array_length`: null for what is no array."""
     try:
         found = _loaded(text)
     except json.JSONDecodeError:
@@ -152,26 +153,13 @@ def _array_length(call: Call, text: str) -> int | None:
     return len(found) if isinstance(found, list) else None
 
 
-def _object_keys(call: Call, text: str) -> tuple[str, ...] | None:
+def object_keys(call: Call, text: str) -> tuple[str, ...] | None:
+    """`json_object_keys`: null for what is no object."""
     try:
         found = _loaded(text)
     except json.JSONDecodeError:
         return None
     return tuple(found) if isinstance(found, dict) else None
-
-
-_INVOKED: dict[str, Callable[..., object]] = {
-    "to_json": _to_json,
-    "json_array_length": _array_length,
-    "json_object_keys": _object_keys,
-}
-
-
-def invoked(call: Call, *values: object) -> object:
-    """What the optimizer has put in a function's place."""
-    if len(call.options) > 3:
-        raise ValueError(call.options)  # to_json with options
-    return _INVOKED[str(call.options[0])](call, *values)
 
 
 def schema_of_json(call: Call, text: str) -> str:

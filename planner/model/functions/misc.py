@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Callable
 
 from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
@@ -25,8 +26,8 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..tree import replace
+from . import json_values, text_values
 from .coercion import implicit
-from .json_values import invoked
 from .mismatch import non_foldable, require_count, wrong_argument_count
 from .shapes import (
     UTILITIES,
@@ -124,6 +125,23 @@ def _check_method(call: Call, conf: Conf) -> Expression:
     return call
 
 
+_METHODS: dict[str, Callable[..., object]] = {
+    "to_json": json_values.to_json,
+    "json_array_length": json_values.array_length,
+    "json_object_keys": json_values.object_keys,
+    "base64": text_values.in_base64,
+    "encode": text_values.encoded,
+    "url_encode": text_values.for_url,
+}
+"""What functions give whose calls the optimizer replaces by those of methods."""
+
+
+def _called(call: Call, *values: object) -> object:
+    if len(call.options) > 3:
+        raise ValueError(call.options)  # to_json with options
+    return _METHODS[str(call.options[0])](call, *values)
+
+
 register(
     *map(_type_function, (BOOLEAN, BYTE, SHORT, INT, LONG, FLOAT, DOUBLE, DecimalType(10, 0))),
     *map(_type_function, (STRING, BINARY, DATE, TIMESTAMP)),
@@ -156,7 +174,7 @@ register(
             data_type=lambda call: original(call).data_type,
             nullable=lambda call: original(call).nullable,
             null_intolerant=True,
-            evaluate=invoked,
+            evaluate=_called,
             options_hold="method",
             text=invocation_text,
             pretty=lambda call, show: f"{call.options[0]}({', '.join(map(show, call.arguments))})",

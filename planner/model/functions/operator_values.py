@@ -115,6 +115,9 @@ def pmod(call: Call, left: object, right: object) -> object:
     if isinstance(left, int) and isinstance(right, int):
         rest = left - truncated(left, right) * right
         return rest if rest >= 0 else (rest + right) - truncated(rest + right, right) * right
+    if isinstance(left, float) and isinstance(right, float):
+        remainder = math.fmod(left, right)
+        return remainder if remainder >= 0 else math.fmod(remainder + right, right)
     raise ValueError(left)
 
 

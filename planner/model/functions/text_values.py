@@ -6,6 +6,8 @@ LookupError or ArithmeticError says that the value is not known here.
 
 from __future__ import annotations
 
+import base64
+import string
 from decimal import Decimal
 
 from ..expressions.core import Call
@@ -95,6 +97,29 @@ def with_thousands(call: Call, number: float | Decimal, places: int | str) -> st
     if not isinstance(places, int) or places < 0:
         raise ValueError(places)
     return format(number, f",.{places}f")
+
+
+def in_base64(call: Call, value: bytes) -> str:
+    """Lines of 76 characters, as MIME has them."""
+    text = base64.b64encode(value).decode()
+    return "\r\n".join(text[at : at + 76] for at in range(0, len(text), 76))
+
+
+def encoded(call: Call, text: str, charset: str) -> bytes:
+    """`encode` in UTF-8."""
+    if charset.upper() != "UTF-8":
+        raise ValueError(charset)
+    return text.encode()
+
+
+def for_url(call: Call, text: str) -> str:
+    """`url_encode`: a blank is a plus, and a tilde no plain letter."""
+    plain = "*-._" + string.ascii_letters + string.digits
+    letters = (
+        letter if letter in plain else "".join(f"%{byte:02X}" for byte in letter.encode())
+        for letter in text
+    )
+    return "".join("+" if letter == "%20" else letter for letter in letters)
 
 
 def octets(value: str | bytes) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import calendar
 import math
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from datetime import timedelta as span
 from decimal import Decimal
@@ -47,17 +48,34 @@ def months_between(call: Call, one: int, other: int, rounded: bool) -> float:
     return math.floor(value * 1e8 + 0.5) / 1e8 if rounded else value
 
 
-_PATTERNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+_READ = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+_SHOWN = {
+    **_READ,
+    "M": "%-m",
+    "d": "%-d",
+    "H": "%-H",
+    "m": "%-M",
+    "s": "%-S",
+    "yy": "%y",
+    "hh": "%I",
+    "a": "%p",
+    "E": "%a",
+    "EE": "%a",
+    "EEE": "%a",
+    "EEEE": "%A",
+    "MMM": "%b",
+    "MMMM": "%B",
+}
 
 
-def _pattern(text: str) -> str:
+def _pattern(text: str, known: Mapping[str, str]) -> str:
     """A pattern of Java's of plain parts in Python's notation."""
     found = ""
     while text:
         size = len(text) - len(text.lstrip(text[0]))
         letters = text[:size]
         if text[0].isalpha():
-            found += _PATTERNS[letters]
+            found += known[letters]
         elif text[0] == "'":
             letters, closed, _ = text[1:].partition("'")
             if not letters or not closed or "%" in letters:
@@ -77,7 +95,7 @@ def date_format(call: Call, time: int, pattern: str) -> str:
     moment = _local(call, time)
     if moment.year < 1000:
         raise ValueError(moment)
-    return moment.strftime(_pattern(pattern))
+    return moment.strftime(_pattern(pattern, _SHOWN))
 
 
 def from_unixtime(call: Call, seconds: int, pattern: str) -> str:
@@ -99,7 +117,7 @@ def unix_timestamp(call: Call, time: object, pattern: str) -> int:
 
 def read_time(text: str, pattern: str, zone: str) -> int:
     """The microseconds of a text in a plain pattern."""
-    form = _pattern(pattern)
+    form = _pattern(pattern, _READ)
     moment = datetime.strptime(text, form).replace(tzinfo=UTC)
     if moment.strftime(form) != text:
         raise ValueError(text)
