@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from decimal import Context, Decimal, localcontext
-from typing import cast
+from typing import Any, cast
 
 from ..expressions.core import Call
 from ..expressions.intervals import DAY_MICROS
@@ -92,14 +92,19 @@ def _division(compute: Binary) -> Binary:
     return evaluate
 
 
-@_division
-def _remainder(call: Call, left: object, right: object) -> object:
+def _rest(left: object, right: object) -> Any:
+    """What a division leaves, with the dividend's sign."""
     if isinstance(left, float):
-        return _number(call, math.fmod(left, cast(float, right)))
+        return math.fmod(left, cast(float, right))
     if isinstance(left, Decimal):
-        return _number(call, _EXACT.remainder(left, cast(Decimal, right)))
+        return _EXACT.remainder(left, cast(Decimal, right))
     a, b = cast(int, left), cast(int, right)
     return a - truncated(a, b) * b
+
+
+@_division
+def _remainder(call: Call, left: object, right: object) -> object:
+    return _number(call, _rest(left, right))
 
 
 @_division
@@ -112,13 +117,11 @@ def _integral_divide(call: Call, left: object, right: object) -> object:
 @_division
 def pmod(call: Call, left: object, right: object) -> object:
     """The remainder with the divisor's sign, as pmod gives it."""
-    if isinstance(left, int) and isinstance(right, int):
-        rest = left - truncated(left, right) * right
-        return rest if rest >= 0 else (rest + right) - truncated(rest + right, right) * right
-    if isinstance(left, float) and isinstance(right, float):
-        remainder = math.fmod(left, right)
-        return remainder if remainder >= 0 else math.fmod(remainder + right, right)
-    raise ValueError(left)
+    rest = _rest(left, right)
+    if rest < 0:
+        above = _EXACT.add(rest, right) if isinstance(rest, Decimal) else rest + cast(float, right)
+        rest = _rest(above, right)
+    return _number(call, rest)
 
 
 ARITHMETIC: dict[str, Binary] = {
