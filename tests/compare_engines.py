@@ -1,6 +1,7 @@
 """Measure what the embedded engine computes exactly as a live Spark does, and write the table.
 
     python tests/compare_engines.py --embedded-python .venv-embedded/bin/python
+    python tests/compare_engines.py --seed 1 --table other.json ..., then --merge other.json
     python tests/compare_engines.py --summary
 
 Every function, operator and cast that the planner knows is evaluated over typed boundary and random
@@ -29,7 +30,7 @@ from engine_comparison.comparison import Comparison
 from engine_comparison.engines import Embedded, LiveSpark
 from engine_comparison.own_code import computed_here
 from engine_comparison.programs import all_programs
-from engine_comparison.table import MODES, agrees, has, load, put, put_reasons, save, summary
+from engine_comparison.table import MODES, agrees, has, load, merge, put, put_reasons, save, summary
 from engine_comparison.values import MANY_ROWS, ROWS, column
 from engine_comparison.verdicts import entry
 
@@ -55,6 +56,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cases", type=Path, help="a file that keeps the generated cases")
     parser.add_argument("--table", type=Path, default=TABLE, help="the file that is written")
     parser.add_argument("--answers", type=Path, help="a file that keeps what Spark said")
+    parser.add_argument("--merge", type=Path, help="take over what the table of another seed found")
     parser.add_argument("--summary", action="store_true", help="print the table's shares and stop")
     parser.add_argument("--seconds", type=float, default=1e9, help="stop after so long")
     return parser.parse_args()
@@ -98,6 +100,11 @@ def main() -> None:
     if chosen.summary:
         every = (*all_cases()[True].values(), *aggregate_cases()[True].values())
         print(summary(load(chosen.table), computed_here(every)))
+        return
+    if chosen.merge is not None:
+        content = load(chosen.table)
+        print(f"{merge(content, load(chosen.merge))} entries changed")
+        save(content, chosen.table)
         return
     if chosen.embedded_python is None:
         sys.exit("--embedded-python says where the embedded engine is")

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from engine_comparison.table import load, summary, text_of
+from engine_comparison.table import SECTIONS, Entry, load, merge, summary, text_of
 
 from stateplan.planner.model import registry
 from stateplan.planner.model.expressions.core import (
@@ -297,3 +297,31 @@ def test_errors_come_under_sparks_condition(text: str, condition: str, message: 
 
 def test_words_that_are_not_known_stand_for_no_condition() -> None:
     assert spark_error("AnalysisException: something else") is None
+
+
+def test_what_other_values_show_to_differ_is_taken_over() -> None:
+    def content(**entries: Entry) -> dict[str, Any]:
+        sections: dict[str, Any] = {section: {} for section in SECTIONS}
+        return {"sections": sections | {"expressions": {"f": dict(entries)}}}
+
+    zones = {"ansi, UTC": "equal", "ansi, Europe/Berlin": "differs: 1, Spark 2", "legacy": "equal"}
+    one = content(
+        a="equal", b="equal", c="differs: 1, Spark 2", d="equal", e=zones, here_alone="equal"
+    )
+    other = content(
+        a="equal",
+        b={"ansi": "equal, also where it fails", "legacy": "fails"},
+        c="equal",
+        d=zones,
+        e={"ansi": "equal", "legacy": "fails"},
+        there_alone="equal",
+    )
+    assert merge(one, other) == 3
+    assert one["sections"]["expressions"]["f"] == {
+        "a": "equal",
+        "b": {"ansi": "equal, also where it fails", "legacy": "fails"},
+        "c": "differs: 1, Spark 2",
+        "d": zones,
+        "e": zones | {"legacy": "fails"},
+        "here_alone": "equal",
+    }

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
+
 import pytest
 from mutated_queries import case, outcome
 
 import stateplan
+from stateplan.planner.model import registry
 
 EVENTS = {"events": "n INT, b BOOLEAN"}
 COUNT = "The `{}` requires {} parameters but the actual number is {}."
@@ -14,6 +18,26 @@ SYNTAX = "Syntax error at or near {}. SQLSTATE: 42601 (line 1, pos {})"
 
 def test_mutated_queries_end_in_a_plan_or_an_error_of_ours() -> None:
     assert [(seed, found) for seed in range(200) if (found := outcome(case(seed)))] == []
+
+
+CONSTANTS = (
+    *("1", "0", "-3", "7L", "2.5D", "1.25", "'abc'", "''", "'2024-01-31'", "'yyyy-MM-dd'", "true"),
+    *("NULL", "array(1, 2)", "array('a', NULL)", "map('a', 1)", "named_struct('x', 1)", "X'0102'"),
+    *("INTERVAL '1' DAY", "INTERVAL '2' MONTH", "'UTC'", "'MONTH'", "DOUBLE('NaN')", "1e30D"),
+    *("TIMESTAMP '2024-03-05 06:07:08.123'", "DATE '2024-02-29'", "-2147483648", "'a,b'", "' '"),
+    *("TIMESTAMP_NTZ '1960-01-01 00:00:00'", "9223372036854775807L", "CAST(NULL AS INT)"),
+)
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_calls_of_constants_end_in_a_plan_or_an_error_of_ours(ansi: str) -> None:
+    chance = random.Random(f"constants {ansi}")
+    named = [name for name in registry.names() if name.isidentifier()]
+    for _ in range(400):
+        given = ", ".join(chance.choices(CONSTANTS, k=chance.choice((1, 1, 2, 2, 2, 3, 3, 4, 6))))
+        text = f"SELECT {chance.choice(named)}({given}) AS c FROM STREAM events"
+        with suppress(stateplan.StateplanError):
+            stateplan.sql(text, EVENTS, conf={"spark.sql.ansi.enabled": ansi}).explain()
 
 
 @pytest.mark.parametrize(

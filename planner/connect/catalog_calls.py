@@ -114,7 +114,8 @@ def _database_exists(session: PlannerSession, asked: Message) -> Rows:
 
 def _function_exists(session: PlannerSession, asked: Message) -> Rows:
     name = asked.function_name.lower()
-    return [(name in session.user_functions or registry.find(name) is not None,)]
+    spec = registry.find(name)
+    return [(name in session.user_functions or (spec is not None and spec.written),)]
 
 
 def _drop_view(session: PlannerSession, asked: Message) -> Rows:

@@ -265,6 +265,8 @@ class FunctionSpec:
         constant_number: a constant number among the arguments decides what is computed.
         options_hold: what a call's options are: values that decide what is computed, names, what
             the result's type says, that and then values, or a method of the JVM's.
+        written: whether a query may call it by its name; else it stands for what is written
+            otherwise, or the optimizer makes it.
     """
 
     name: str
@@ -335,6 +337,7 @@ class FunctionSpec:
     constant_text: Literal["read", "data", "regex", "like", "time format"] = "read"
     constant_number: bool = False
     options_hold: Literal["values", "names", "type", "type and values", "method"] = "values"
+    written: bool = True
 
     @property
     def one_name(self) -> str:

@@ -95,6 +95,7 @@ class CallParser(ConstantParser):
                 arguments=tuple(arguments),
                 distinct=distinct,
                 ignore_nulls=ignore_nulls,
+                by_name=True,
                 origin=self.origin(start),
             ),
         )

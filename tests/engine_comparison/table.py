@@ -81,6 +81,39 @@ def _by_mode(entry: Entry) -> dict[str, str]:
     return dict.fromkeys(MODES, entry) if isinstance(entry, str) else dict(entry)
 
 
+def merge(content: dict[str, Any], other: Mapping[str, Any]) -> int:
+    """Take over what other values have shown to differ; how many entries were changed.
+
+    What is equal stays so only where both found it; what differed keeps its first words.
+    """
+    changed = 0
+    for section, names in other["sections"].items():
+        for name, entries in names.items():
+            for arguments, entry in entries.items():
+                before = content["sections"][section].get(name, {}).get(arguments)
+                if before is None:
+                    continue
+                worst = _worst(_by_mode(before), _by_mode(entry))
+                put(content, section, Signature(name, arguments), worst)
+                changed += content["sections"][section][name].get(arguments) != before
+    return changed
+
+
+def _worst(one: dict[str, str], other: dict[str, str]) -> dict[str, str]:
+    """Of each mode, and of each time zone where either has one, the word that is not equal."""
+    found = {}
+    for key in {*one, *other}:
+        mode = key.split(",")[0]
+        if key == mode and any(k.startswith(f"{mode},") for k in (*one, *other)):
+            continue  # it is said of each time zone below
+        words = [each.get(key, each.get(mode)) for each in (one, other)]
+        if None not in words:
+            found[key] = next((w for w in words if w not in (EQUAL, RAISES)), "") or (
+                RAISES if RAISES in words else EQUAL
+            )
+    return found
+
+
 def put_reasons(content: dict[str, Any]) -> None:
     """Say of each function without an entry why it was not compared."""
     have = {*content["sections"]["expressions"], *content["sections"]["steps"]}

@@ -44,7 +44,7 @@ class UnresolvedStar(Unresolved):
 class UnresolvedFunction(Unresolved):
     """A call as written. Operators are calls too, under Spark's names (`+`, `=`, `and`, ...).
 
-    `within` is the order of WITHIN GROUP.
+    `within` is the order of WITHIN GROUP. `by_name`: it is written as `name(...)`.
     """
 
     child_fields = ("arguments", "within", "filter")
@@ -55,6 +55,7 @@ class UnresolvedFunction(Unresolved):
     within: tuple[Expression, ...] = ()
     filter: Expression | None = None
     ignore_nulls: bool | None = None
+    by_name: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -244,6 +244,7 @@ register(
         evaluate=_item_value,
         null_intolerant=True,
         extracts=True,
+        written=False,
         constant_text="data",
     ),
     *each(

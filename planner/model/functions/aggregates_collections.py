@@ -217,5 +217,6 @@ register(
         text=_pivot_text,
         forms=_pivot_forms,
         imperative=True,
+        written=False,
     ),
 )

@@ -233,7 +233,7 @@ register(
     _central("stddev_pop", 2, _root(_population), state="second moment"),
     _central("var_pop", 2, _population, state="second moment"),
     # What the optimizer makes of regr_sxx and regr_syy; SQL has no name of its own for it.
-    _central("regrreplacement", 2, _spread(2), sql=template("regr_sxx({0}, {0})")),
+    _central("regrreplacement", 2, _spread(2), sql=template("regr_sxx({0}, {0})"), written=False),
     _central("skewness", 3, _skewness),
     _central("kurtosis", 4, _kurtosis),
     *each(

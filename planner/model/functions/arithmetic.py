@@ -297,7 +297,14 @@ register(
     ),
     # A small decimal as its unscaled whole number and back: what sums of decimals are planned as.
     # `unscaledvalue(m)`: 1.25 as 125; its argument is a decimal of at most 18 digits.
-    scalar("unscaledvalue", "decimal", LONG, text="UnscaledValue({0})", sql=_unscaled_sql),
+    scalar(
+        "unscaledvalue",
+        "decimal",
+        LONG,
+        text="UnscaledValue({0})",
+        sql=_unscaled_sql,
+        written=False,
+    ),
     # `makedecimal(whole)` with options precision and scale: 125 as 1.25.
     scalar(
         "makedecimal",
@@ -306,6 +313,7 @@ register(
         nullable=always_null,
         text=_make_decimal_text,
         sql=_make_decimal_sql,
+        written=False,
         options_hold="type",
     ),
 )

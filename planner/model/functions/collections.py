@@ -315,6 +315,7 @@ register(
         lambda call: ArrayType(element_of(call.arguments[0]), False),
         sql="{0}",
         tagging=True,
+        written=False,
     ),
     scalar(
         "flatten",

@@ -280,8 +280,9 @@ register(
         scalar("knownfloatingpointnormalized", "any", 0),
         sql=template("{0}"),
         tagging=True,
+        written=False,
     ),
-    scalar("normalizenanandzero", "double|float", 0, sql="{0}"),
+    scalar("normalizenanandzero", "double|float", 0, sql="{0}", written=False),
     # Rows that fail a query.
     FunctionSpec(
         name="raise_error",

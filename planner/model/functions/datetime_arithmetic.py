@@ -234,6 +234,7 @@ register(
         pretty=template("{0} + {1}"),
         sql=template("({0} + {1})"),
         pushed_into_branches=True,
+        written=False,
     ),
     scalar(
         "datetime_sub",
@@ -249,6 +250,7 @@ register(
         sql="({0} - {1})",
         replacement=_sub_replacement,
         reads_clock="of days",
+        written=False,
     ),
     scalar(
         "extractansiintervaldays",
@@ -256,9 +258,19 @@ register(
         INT,
         sql="extract(day FROM {0})",
         evaluate=values.days_of_interval,
+        written=False,
     ),
     *(
-        scalar(name, takes, result, text=form, pretty=form, sql=form, evaluate=evaluate)
+        scalar(
+            name,
+            takes,
+            result,
+            text=form,
+            pretty=form,
+            sql=form,
+            evaluate=evaluate,
+            written=False,
+        )
         for name, takes, result, form, evaluate in _OPERATIONS
     ),
 )

@@ -113,7 +113,7 @@ def _extract_from(call: Call, show: Show) -> str:
 register(
     # Parts.
     _part("year", lambda d: d.year),
-    _part("yearofweek", lambda d: d.isocalendar().year),
+    replace(_part("yearofweek", lambda d: d.isocalendar().year), written=False),
     _part("quarter", lambda d: (d.month + 2) // 3),
     _part("month", lambda d: d.month),
     _part("weekofyear", lambda d: d.isocalendar().week),
@@ -133,6 +133,7 @@ register(
         DecimalType(8, 6),
         text="secondwithfraction({0}, {zone})",
         evaluate=second,
+        written=False,
         sql="extract(second FROM {0})",
     ),
     replaced("extract", "any, any", _extract, pretty=_extract_from, parsed_operands=(2, 2)),
@@ -147,6 +148,7 @@ register(
             result,
             sql=f"extract({field.removesuffix('s')} FROM {{0}})",
             evaluate=interval_part,
+            written=False,
         )
         for field, result in (
             ("years", INT),

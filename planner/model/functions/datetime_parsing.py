@@ -115,5 +115,6 @@ register(
         nullable=lambda call: not call.options[2] or null_if_any(call),
         null_for_null=True,
         evaluate=_parsed_value,
+        written=False,
     ),
 )

@@ -165,7 +165,7 @@ register(
     _generator("inline", _check_inline, _inlined, collection_generator=True),
     _generator("inline_outer", _check_inline, _inlined),
     _generator("stack", _check_stack, _stacked, treats_alike=True),
-    _generator("replicaterows", None, _replicated, codegen=False),
+    _generator("replicaterows", None, _replicated, codegen=False, written=False),
     _generator(
         "json_tuple",
         _check_json_tuple,

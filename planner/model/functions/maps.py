@@ -226,7 +226,7 @@ register(
     ),
     # Maps.
     # What the planner itself puts around grouping keys.
-    scalar("mapsort", "map", 0, sql=_sorted_sql),
+    scalar("mapsort", "map", 0, sql=_sorted_sql, written=False),
     scalar("map_keys", "map", _keys, evaluate=lambda call, pairs: tuple(key for key, _ in pairs)),
     scalar("map_values", "map", _values, evaluate=lambda call, pairs: tuple(v for _, v in pairs)),
     scalar("map_entries", "map", _entries, evaluate=lambda call, pairs: tuple(pairs)),

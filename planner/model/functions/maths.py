@@ -268,6 +268,7 @@ register(
         nullable=always_null,
         sql=_try_sql,
         evaluate=lambda call, value: value,
+        written=False,
     ),
     *each(
         *named(scalar("rand", "[!int|bigint]", DOUBLE, nullable=never_null), "random"),

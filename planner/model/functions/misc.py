@@ -167,6 +167,7 @@ register(
         nullable=never_null,
         sql=_enough_values,
         treats_alike=True,
+        written=False,
     ),
     *(
         FunctionSpec(
@@ -179,6 +180,7 @@ register(
             text=invocation_text,
             pretty=lambda call, show: f"{call.options[0]}({', '.join(map(show, call.arguments))})",
             sql=_invocation_sql,
+            written=False,
         )
         for name in ("static_invoke", "invoke")
     ),

@@ -119,7 +119,11 @@ def pmod(call: Call, left: object, right: object) -> object:
     """The remainder with the divisor's sign, as pmod gives it."""
     rest = _rest(left, right)
     if rest < 0:
-        above = _EXACT.add(rest, right) if isinstance(rest, Decimal) else rest + cast(float, right)
+        above = (
+            _EXACT.add(rest, cast(Decimal, right))
+            if isinstance(rest, Decimal)
+            else rest + cast(float, right)
+        )
         rest = _rest(above, right)
     return _number(call, rest)
 

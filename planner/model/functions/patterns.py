@@ -74,6 +74,7 @@ def _many_patterns(name: str, words: str) -> FunctionSpec:
         constant_text="like",
         sql=show_sql,
         nullable=always_null,
+        written=False,
     )
 
 
@@ -193,7 +194,7 @@ register(
     ),
     *each(
         scalar("split", "string, string, [int=-1]", _TEXTS, evaluate=_split),
-        scalar("stringsplitsql", "string, string", _TEXTS, evaluate=_divided),
+        scalar("stringsplitsql", "string, string", _TEXTS, evaluate=_divided, written=False),
         replaced("regexp_count", "string, string", _regexp_count),
         replaced("regexp_substr", "string, string", _regexp_substr),
         *each(

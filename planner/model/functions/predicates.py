@@ -194,6 +194,7 @@ register(
         ansi_free=True,
         reads_clock="never",
         treats_alike=True,
+        written=False,
         constant_text="data",
     ),
     FunctionSpec(

@@ -225,7 +225,7 @@ register(
         text=template(OBJECT_TEXT),
     ),
     # DataFrames' product() makes it; SQL has no name for it.
-    aggregate("product", DOUBLE, "double", forms=_product_forms),
+    aggregate("product", DOUBLE, "double", forms=_product_forms, written=False),
     *each(
         scalar("hll_sketch_estimate", "!binary", LONG),
         scalar("hll_union", "!binary, !binary, [boolean=false]", BINARY),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from ..expressions.core import Call, Expression, lit
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import (
@@ -76,7 +78,9 @@ def _concat_type(call: Call) -> DataType:
 def _concat_value(call: Call, *parts: object) -> object:
     if isinstance(call.data_type, ArrayType):
         return tuple(item for part in parts for item in part)  # type: ignore[attr-defined]
-    return "".join(str(part) for part in parts)
+    if isinstance(call.data_type, BinaryType):
+        return b"".join(cast("tuple[bytes, ...]", parts))
+    return "".join(map(str, parts))
 
 
 def _trim(name: str, side: str) -> FunctionSpec:

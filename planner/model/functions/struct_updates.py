@@ -17,7 +17,7 @@ from ..settings.conf import Conf
 from ..tree import replace
 from .build import fields_of, is_call, null_with, struct_of
 from .mismatch import type_mismatch, unexpected_type, wrong_argument_count
-from .shapes import first_type, template
+from .shapes import each, first_type, template
 
 UPDATE, PUT, DROP = "update_fields", "withfield", "dropfield"
 Value = TypeVar("Value")
@@ -125,19 +125,22 @@ def made(call: UpdateFields) -> Expression:
 
 
 register(
-    FunctionSpec(
-        name=UPDATE,
-        data_type=_type,
-        nullable=lambda call: call.arguments[0].nullable,
-        check=_check,
-        constructor=True,
+    *each(
+        FunctionSpec(
+            name=UPDATE,
+            data_type=_type,
+            nullable=lambda call: call.arguments[0].nullable,
+            check=_check,
+            constructor=True,
+        ),
+        FunctionSpec(
+            name=PUT,
+            data_type=lambda call: call.arguments[1].data_type,
+            nullable=lambda call: call.arguments[1].nullable,
+            text=template("WithField({args})"),
+            pretty=template("WithField({1})"),
+        ),
+        FunctionSpec(name=DROP, data_type=first_type, pretty=template("dropfield()")),
+        written=False,
     ),
-    FunctionSpec(
-        name=PUT,
-        data_type=lambda call: call.arguments[1].data_type,
-        nullable=lambda call: call.arguments[1].nullable,
-        text=template("WithField({args})"),
-        pretty=template("WithField({1})"),
-    ),
-    FunctionSpec(name=DROP, data_type=first_type, pretty=template("dropfield()")),
 )

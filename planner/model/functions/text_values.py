@@ -134,8 +134,10 @@ def unhex(call: Call, text: str) -> bytes | None:
     return bytes.fromhex(text if len(text) % 2 == 0 else f"0{text}")
 
 
-def formatted(call: Call, pattern: str, *values: object) -> str:
+def formatted(call: Call, pattern: str | None, *values: object) -> str | None:
     """`%s` of texts and whole numbers and `%d`; other directives differ from Java's."""
+    if pattern is None:
+        return None
     pieces = pattern.replace("%%", "").split("%")[1:]
     if any(piece[:1] not in ("s", "d") for piece in pieces):
         raise ValueError(pattern)

@@ -57,7 +57,7 @@ def check_function_names(plan: LogicalPlan) -> None:
                 check_function_names(body)
         for expression in operator.expressions:
             for node in expression.collect(UnresolvedFunction):
-                if _is_known(node.name.lower()):
+                if _is_known(node):
                     continue
                 if isinstance(operator, Generate) and node is operator.generator:
                     raise routine_not_found(node.name, operator.origin)
@@ -84,8 +84,12 @@ def _unknown(function: UnresolvedFunction) -> AnalysisError:
     return unresolved_routine(function.name, function.origin)
 
 
-def _is_known(name: str) -> bool:
-    return name in WINDOW_FUNCTIONS or registry.find(name) is not None
+def _is_known(function: UnresolvedFunction) -> bool:
+    name = function.name.lower()
+    spec = registry.find(name)
+    if spec is None:
+        return name in WINDOW_FUNCTIONS
+    return spec.written or not function.by_name
 
 
 def trailing_comma(plan: LogicalPlan) -> AnalysisError | None:
