@@ -200,6 +200,8 @@ def _by_value(name: str, position: int, literal: Literal) -> tuple[str, ...]:
         if name == "regexp_replace" and not re.search(r"[$\\]", value):
             return ()
         return (f"={value!r}",)
+    if spec is not None and spec.divides and position == 1 and value == 0:
+        return ("=0",)
     return (f"={value!r}",) if spec is not None and spec.constant_number else ()
 
 
