@@ -7,6 +7,7 @@ LookupError or ArithmeticError says that the value is not known here.
 from __future__ import annotations
 
 import base64
+import math
 import string
 from decimal import Decimal
 
@@ -94,7 +95,7 @@ def place_in_list(call: Call, text: str, items: str) -> int:
 
 def with_thousands(call: Call, number: float | Decimal, places: int | str) -> str:
     """`format_number` with so many places, rounded half even as by DecimalFormat."""
-    if not isinstance(places, int) or places < 0:
+    if not isinstance(places, int) or places < 0 or not math.isfinite(number):
         raise ValueError(places)
     return format(number, f",.{places}f")
 

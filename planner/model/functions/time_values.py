@@ -197,7 +197,7 @@ def make_timestamp(call: Call, *parts: Any) -> int:
     """Of year, month, day, hour, minute, second and maybe a zone."""
     year, month, day, hour, minute, second, *zone = parts
     micros = int(second * MICROS)
-    if micros > 60 * MICROS:
+    if not 0 <= micros <= 60 * MICROS:
         raise ValueError(second)
     local = datetime(year, month, day, hour, minute) - _EPOCH + span(microseconds=micros)
     if isinstance(call.data_type, TimestampNTZType):
@@ -212,15 +212,22 @@ def second(call: Call, micros: int) -> Decimal:
     return Decimal(local % (60 * MICROS)).scaleb(-6)
 
 
+_INTERVAL_PARTS = {
+    "years": (0, 12),
+    "months": (12, 1),
+    "hours": (86_400 * MICROS, 3600 * MICROS),
+    "minutes": (3600 * MICROS, 60 * MICROS),
+    "seconds": (60 * MICROS, 1),
+}
+"""Fields of intervals: what the field above is, if there is one, and what they count."""
+
+
 def interval_part(call: Call, amount: int) -> int | Decimal:
     """A field of an interval, with its sign."""
-    units = {"years": 12, "months": 1, "hours": 3600 * MICROS, "minutes": 60 * MICROS, "seconds": 1}
-    above = {"months": 12, "hours": 86_400 * MICROS, "minutes": 3600 * MICROS}
     field = call.name.removeprefix("extractansiinterval")
-    rest = amount - truncated(amount, size) * size if (size := above.get(field, 0)) else amount
-    if field == "seconds":
-        return Decimal(amount - truncated(amount, 60 * MICROS) * 60 * MICROS).scaleb(-6)
-    return truncated(rest, units[field])
+    above, unit = _INTERVAL_PARTS[field]
+    rest = amount - truncated(amount, above) * above if above else amount
+    return Decimal(rest).scaleb(-6) if field == "seconds" else truncated(rest, unit)
 
 
 def next_day(call: Call, days: int, name: str) -> int:
