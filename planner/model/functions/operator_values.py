@@ -97,7 +97,9 @@ def _rest(left: object, right: object) -> Any:
     if isinstance(left, float):
         return math.fmod(left, cast(float, right))
     if isinstance(left, Decimal):
-        return _EXACT.remainder(left, cast(Decimal, right))
+        return _EXACT.plus(
+            _EXACT.remainder(left, cast(Decimal, right))
+        )  # Java has no -0.0 of these
     a, b = cast(int, left), cast(int, right)
     return a - truncated(a, b) * b
 
