@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,17 +24,9 @@ SEED = 11
 ROWS = 400
 WORDS = (
     *("1", "-7", "3.5", "1e3", "x", "ä", "NaN", "Inf", "true", "2024-02-29", "1900-01-01 01:02:03"),
-    *(
-        "2024-02-29T01:02:03.5Z",
-        "99999999999",
-        "12.345",
-        '"q"',
-        '"a,b"',
-        '"a""b"',
-        '"a\\"b"',
-        "NULL",
-    ),
-    *(" ", "  y ", "\n", "\r\n", "\t", "#", "'s'", '"open', 'half"', '""', "", "", "\\", "/"),
+    *("2024-02-29T01:02:03.5Z", "99999999999", "12.345", "NULL", '"q"', '"a,b"', '"a""b"'),
+    *('"a\\"b"', " ", "  y ", "\n", "\r\n", "\t", "#", "'s'", '"open', 'half"', '""', "", ""),
+    *("\\", "/"),
 )
 SCHEMAS = (
     "a INT, b STRING",
@@ -69,17 +60,12 @@ def texts(chance: random.Random) -> pa.Table:
     return pa.table({TEXT.name: pa.array(lines, pa.string())})
 
 
-@pytest.fixture(scope="module")
-def session(spark: SparkSession) -> Iterator[SparkSession]:
-    own = spark.newSession()
-    own.conf.set("spark.sql.session.timeZone", "UTC")
-    yield own
-
-
 @pytest.mark.parametrize("ansi", [True, False])
 def test_texts_as_structs_and_as_fields_of_them(
-    session: SparkSession, ansi: bool, tmp_path: Path
+    spark: SparkSession, ansi: bool, tmp_path: Path
 ) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "UTC")
     chance = random.Random(SEED + ansi)
     calls = []
     for schema in SCHEMAS:

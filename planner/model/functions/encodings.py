@@ -24,7 +24,7 @@ from .shapes import (
     taking,
     template,
 )
-from .text_values import unhex
+from .text_values import encoded, for_url, in_base64, unhex
 
 
 def _hex(call: Call, value: object) -> str:
@@ -165,7 +165,15 @@ def _parse_url(name: str, fails: str) -> FunctionSpec:
 
 register(
     # Encodings.
-    invoked("base64", "binary", STRING, "Base64.encode", "{0}, true", nullable=null_if_any),
+    invoked(
+        "base64",
+        "binary",
+        STRING,
+        "Base64.encode",
+        "{0}, true",
+        nullable=null_if_any,
+        evaluate=in_base64,
+    ),
     scalar("unbase64", "string", BINARY, text=_unhex_text, sql=_unhex_sql),
     *each(
         scalar("hex", "bigint|binary|string", STRING, evaluate=_hex),
@@ -189,7 +197,14 @@ register(
         nullable=always_null,
         constant_number=True,
     ),
-    invoked("encode", "string, string", BINARY, "Encode.encode", "{args}, false, false"),
+    invoked(
+        "encode",
+        "string, string",
+        BINARY,
+        "Encode.encode",
+        "{args}, false, false",
+        evaluate=encoded,
+    ),
     FunctionSpec(
         name="decode",
         data_type=lambda call: STRING if len(call.arguments) == 2 else call.arguments[2].data_type,
@@ -207,7 +222,7 @@ register(
     ),
     invoked("is_valid_utf8", "string", BOOLEAN, "{0}.isValid", "", kind="invoke"),
     # URLs.
-    invoked("url_encode", "string", STRING, "UrlCodec.encode"),
+    invoked("url_encode", "string", STRING, "UrlCodec.encode", evaluate=for_url),
     invoked(
         "url_decode", "string", STRING, "UrlCodec.decode", "{0}, true", text="url_decode({0}, true)"
     ),

@@ -31,7 +31,14 @@ from ..text.fields_shown import cut_arguments
 from ..text.literal_sql import sql_string
 from ..text.quoting import to_sql_expr, to_sql_type
 from ..tree import replace
-from .json_values import from_json, get_json_object, schema_of_json
+from .json_values import (
+    array_length,
+    from_json,
+    get_json_object,
+    object_keys,
+    schema_of_json,
+    to_json,
+)
 from .mismatch import (
     function_mismatch,
     non_foldable,
@@ -171,7 +178,7 @@ def _pairs(call: Call) -> tuple[tuple[str, str], ...]:
 def _from_text(call: Call, show: Show) -> str:
     if not call.options:
         return f"{call.name}({', '.join(map(show, call.arguments))})"
-    schema, last = _whole_schema(call), "false"
+    schema, last = whole_schema(call), "false"
     if call.name == "from_csv":
         last = "None" if schema is option_type(call) else f"Some({scala_type(option_type(call))})"
     # A struct's fields are arguments of the text, each of its own.
@@ -192,7 +199,7 @@ def _schema_of(call: Call) -> DataType:
     return as_nullable(option_type(call))
 
 
-def _whole_schema(call: Call) -> DataType:
+def whole_schema(call: Call) -> DataType:
     """The schema as it was given, where fewer fields are read, too."""
     whole = call.options[-1]
     return whole if isinstance(whole, DataType) else option_type(call)
@@ -201,7 +208,7 @@ def _whole_schema(call: Call) -> DataType:
 def _from_sql(call: Call, show: Show) -> str:
     from ..text.spark_sql import type_sql
 
-    schema = sql_string(type_sql(as_nullable(_whole_schema(call))))
+    schema = sql_string(type_sql(as_nullable(whole_schema(call))))
     return f"{call.name}({show(call.arguments[0])}, {schema}{_options_sql(call)})"
 
 
@@ -241,7 +248,10 @@ _READERS: dict[str, dict[str, Any]] = {
     "from_json": {"codegen": False, "nullable": always_null, "evaluate": from_json},
     "from_csv": {},
 }
-_WRITERS: dict[str, dict[str, Any]] = {"to_json": {"replacement": _to_json}, "to_csv": {}}
+_WRITERS: dict[str, dict[str, Any]] = {
+    "to_json": {"replacement": _to_json, "evaluate": to_json},
+    "to_csv": {},
+}
 
 register(
     *(
@@ -317,8 +327,18 @@ register(
         ),
         reads_clock="always",
     ),
-    invoked("json_array_length", "!string", INT, "JsonExpressionUtils.lengthOfJsonArray"),
     invoked(
-        "json_object_keys", "!string", ArrayType(STRING, True), "JsonExpressionUtils.jsonObjectKeys"
+        "json_array_length",
+        "!string",
+        INT,
+        "JsonExpressionUtils.lengthOfJsonArray",
+        evaluate=array_length,
+    ),
+    invoked(
+        "json_object_keys",
+        "!string",
+        ArrayType(STRING, True),
+        "JsonExpressionUtils.jsonObjectKeys",
+        evaluate=object_keys,
     ),
 )

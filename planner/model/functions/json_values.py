@@ -98,6 +98,8 @@ def _field(value: object, target: DataType) -> object:
 
 def to_json(call: Call, value: object) -> str:
     """A struct, an array or a map as JSON, without options."""
+    if call.options:
+        raise ValueError(call.options)
     return json.dumps(
         _plain(value, call.arguments[0].data_type), separators=(",", ":"), ensure_ascii=False
     )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Callable
 
 from ..expressions.core import Call, Expression, Literal, lit
-from ..registry import FunctionSpec, Show, register
+from ..registry import FunctionSpec, NotFolded, Show, register
 from ..schemas.types import (
     BINARY,
     BOOLEAN,
@@ -26,7 +25,6 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from ..tree import replace
-from . import json_values, text_values
 from .coercion import implicit
 from .mismatch import non_foldable, require_count, wrong_argument_count
 from .shapes import (
@@ -125,21 +123,11 @@ def _check_method(call: Call, conf: Conf) -> Expression:
     return call
 
 
-_METHODS: dict[str, Callable[..., object]] = {
-    "to_json": json_values.to_json,
-    "json_array_length": json_values.array_length,
-    "json_object_keys": json_values.object_keys,
-    "base64": text_values.in_base64,
-    "encode": text_values.encoded,
-    "url_encode": text_values.for_url,
-}
-"""What functions give whose calls the optimizer replaces by those of methods."""
-
-
-def _called(call: Call, *values: object) -> object:
-    if len(call.options) > 3:
-        raise ValueError(call.options)  # to_json with options
-    return _METHODS[str(call.options[0])](call, *values)
+def _value_of_original(call: Call, *values: object) -> object:
+    function = original(call)
+    if function.spec.evaluate is None:
+        raise NotFolded
+    return function.spec.evaluate(function, *values)
 
 
 register(
@@ -175,7 +163,7 @@ register(
             data_type=lambda call: original(call).data_type,
             nullable=lambda call: original(call).nullable,
             null_intolerant=True,
-            evaluate=_called,
+            evaluate=_value_of_original,
             options_hold="method",
             text=invocation_text,
             pretty=lambda call, show: f"{call.options[0]}({', '.join(map(show, call.arguments))})",

@@ -75,6 +75,7 @@ def _exact(function: Callable[..., object]) -> Binary:
 
 
 def truncated(left: int, right: int) -> int:
+    """A quotient without its fraction, as Java divides whole numbers."""
     quotient = abs(left) // abs(right)
     return -quotient if (left < 0) != (right < 0) else quotient
 
@@ -97,9 +98,8 @@ def _rest(left: object, right: object) -> Any:
     if isinstance(left, float):
         return math.fmod(left, cast(float, right))
     if isinstance(left, Decimal):
-        return _EXACT.plus(
-            _EXACT.remainder(left, cast(Decimal, right))
-        )  # Java has no -0.0 of these
+        # A BigDecimal that is zero has no sign.
+        return _EXACT.plus(_EXACT.remainder(left, cast(Decimal, right)))
     a, b = cast(int, left), cast(int, right)
     return a - truncated(a, b) * b
 
@@ -119,14 +119,10 @@ def _integral_divide(call: Call, left: object, right: object) -> object:
 @_division
 def pmod(call: Call, left: object, right: object) -> object:
     """The remainder with the divisor's sign, as pmod gives it."""
-    rest = _rest(left, right)
-    if rest < 0:
-        above = (
-            _EXACT.add(rest, cast(Decimal, right))
-            if isinstance(rest, Decimal)
-            else rest + cast(float, right)
-        )
-        rest = _rest(above, right)
+    with localcontext(_EXACT):
+        rest = _rest(left, right)
+        if rest < 0:
+            rest = _rest(rest + right, right)
     return _number(call, rest)
 
 
@@ -225,10 +221,6 @@ def extreme(sign: int) -> Binary:
 
 def add_months(call: Call, days: int, months: int) -> int:
     """A date so many months later, at most at that month's end."""
-    return _months_later(days, months)
-
-
-def _months_later(days: int, months: int) -> int:
     day = date(1970, 1, 1) + timedelta(days=days)
     index = day.year * 12 + day.month - 1 + months
     year, month = divmod(index, 12)
@@ -238,19 +230,16 @@ def _months_later(days: int, months: int) -> int:
 
 def add_interval(call: Call, time: int, interval: object) -> int:
     """A timestamp and an interval: months and days by the calendar of the session's zone."""
-    zone = call.time_zone or session_time_zone()
-    parts = _parts(interval, call.arguments[1].data_type)
-    return moved(call.arguments[0].data_type, zone, time, parts)
+    return moved(call, time, *_parts(interval, call.arguments[1].data_type))
 
 
-def moved(kind: DataType, zone: str, time: int, parts: tuple[int, int, int]) -> int:
-    """A timestamp so many months, days and microseconds later."""
-    months, days, micros = parts
-    if isinstance(kind, TimestampNTZType):
-        zone = "UTC"
+def moved(call: Call, time: int, months: int, days: int, micros: int) -> int:
+    """A timestamp of the call's type so much later."""
+    is_local = isinstance(call.data_type, TimestampNTZType)
+    zone = "UTC" if is_local else call.time_zone or session_time_zone()
     if months or days:
         local_days, rest = divmod(local_micros(time, zone), DAY_MICROS)
-        time = utc_micros((_months_later(local_days, months) + days) * DAY_MICROS + rest, zone)
+        time = utc_micros((add_months(call, local_days, months) + days) * DAY_MICROS + rest, zone)
     result = time + micros
     # Beyond what the calendar holds we do not vouch for the result.
     datetime(1970, 1, 1) + timedelta(microseconds=result)
@@ -274,7 +263,7 @@ def add_to_date(call: Call, days: int, interval: object) -> int:
     months, more, micros = _parts(interval, call.arguments[1].data_type)
     if micros:
         raise ValueError(interval)
-    return _months_later(days, months) + more
+    return add_months(call, days, months) + more
 
 
 def last_day(call: Call, days: int) -> int:

@@ -278,6 +278,7 @@ def invoked(
     nullable: Callable[[Call], bool] = always_null,
     text: str | None = None,
     check: Check | None = None,
+    evaluate: Callable[..., object] | None = None,
 ) -> FunctionSpec:
     """A function that the optimizer replaces by a call of a JVM method.
 
@@ -297,6 +298,7 @@ def invoked(
         text=text,
         sql="{name}({args})",
         replacement=build,
+        evaluate=evaluate,
     )
 
 

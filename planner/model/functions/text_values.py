@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import base64
 import math
-import string
 from decimal import Decimal
+from urllib.parse import quote_plus
 
 from ..expressions.core import Call
 
@@ -37,7 +37,7 @@ def soundex(call: Call, text: str) -> str:
 
 
 def levenshtein(call: Call, one: str, other: str, most: int | None = None) -> int:
-    """-1 for more than the most."""
+    """`levenshtein`: -1 for a distance above the most."""
     distance = edit_distance(one, other)
     return distance if most is None or distance <= most else -1
 
@@ -115,12 +115,7 @@ def encoded(call: Call, text: str, charset: str) -> bytes:
 
 def for_url(call: Call, text: str) -> str:
     """`url_encode`: a blank is a plus, and a tilde no plain letter."""
-    plain = "*-._" + string.ascii_letters + string.digits
-    letters = (
-        letter if letter in plain else "".join(f"%{byte:02X}" for byte in letter.encode())
-        for letter in text
-    )
-    return "".join("+" if letter == "%20" else letter for letter in letters)
+    return quote_plus(text, safe="*").replace("~", "%7E")
 
 
 def octets(value: str | bytes) -> int:

@@ -173,8 +173,7 @@ _MOVES = {
 
 def timestampadd(call: Call, unit: str, count: int, time: int) -> int:
     """A time so many units later."""
-    months, days, micros = (count * part for part in _MOVES[unit.upper()])
-    return moved(call.arguments[2].data_type, _zone(call), time, (months, days, micros))
+    return moved(call, time, *(count * part for part in _MOVES[unit.upper()]))
 
 
 def timestampdiff(call: Call, unit: str, start: int, end: int) -> int:

@@ -68,7 +68,7 @@ def _parsed_field(field: GetStructField, parsed: Call) -> Expression:
     if not (chosen.csv_fields if is_csv else chosen.json_fields):
         return field
     wanted = StructType((schema.fields[field.ordinal],))
-    # Where a field stands in a line, the whole schema tells.
+    # The whole schema says where a field stands in a line.
     changed = (wanted, options, schema) if is_csv else (wanted, options)
     return replace(field, ordinal=0, child=replace(parsed, options=changed))
 

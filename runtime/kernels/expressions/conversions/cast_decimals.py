@@ -183,7 +183,9 @@ def from_decimal(step: Step, value: Any) -> Any:
         other = ~bad & valid & (np.trunc(nearest_doubles(value)) != low)
         if other.any():
             number = first_where(value, other)
-            what = f"{number:f} cannot be cast to {target} here as Spark does it, by a double."
+            what = (
+                f"Spark casts {number:f} to {target} by way of a double, which is another number."
+            )
             raise not_exact(what, of_rows=True)
     return checked(step, value, result, bad & valid)
 

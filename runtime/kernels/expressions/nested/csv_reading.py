@@ -21,7 +21,7 @@ from ..programs.program import Step
 from ..values.vectors import plain, shown_type
 
 _ENDS = ("\n", "\x1e", "\x1d")
-"""What stands between the texts: to Spark the end of a line is a letter like others there."""
+"""What may stand between the texts; to Spark an end of a line within one is like any letter."""
 _END_TO_SPARK = "\uffff"
 
 

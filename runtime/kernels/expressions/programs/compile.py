@@ -21,6 +21,7 @@ from .....planner.model.expressions.core import (
 )
 from .....planner.model.expressions.predicates import split_conjuncts
 from .....planner.model.expressions.windows import PreciseTimestampConversion
+from .....planner.model.functions.hashes import whole_schema
 from .....planner.model.schemas.types import (
     ArrayType,
     DataType,
@@ -315,23 +316,21 @@ class _Compiler:
         options = dict(given) if isinstance(given, tuple) else {}
         if not isinstance(schema, DataType):
             raise Unsupported(f"{call.name} without a schema")
-        whole = call.options[-1] if isinstance(call.options[-1], StructType) else schema
-        columns = whole if isinstance(whole, StructType) else None
-        one = StructType((StructField("value", schema),))
-        is_csv = call.name == "from_csv"
-        reason = (csv_unsupported if is_csv else json_unsupported)(columns or one, options)
+        whole, is_csv = whole_schema(call), call.name == "from_csv"
+        columns = (
+            whole if isinstance(whole, StructType) else StructType((StructField("value", whole),))
+        )
+        names = [field.name for field in columns.fields]
+        reason = (csv_unsupported if is_csv else json_unsupported)(columns, options)
         mode = next((v for name, v in options.items() if name.lower() == "mode"), "PERMISSIVE")
         if reason is not None or mode.upper() != "PERMISSIVE":
             raise Unsupported(f"{call.name}: {reason or mode}")
-        corrupt, names = (
-            corrupt_column(options),
-            [f.name for f in columns.fields] if columns else [],
-        )
-        if corrupt in names:
+        if (corrupt := corrupt_column(options)) in names:
             raise Unsupported(f"{call.name}: the field '{corrupt}' takes malformed texts")
         place = self._operation(call.name, call, call.arguments)
         zone = self._zone(call.time_zone, *leaves(self.steps[place].kind))
-        chosen: tuple[object, ...] = (formats_in(options),) if any(formats_in(options)) else ()
+        formats = formats_in(options)
+        chosen: tuple[object, ...] = (formats,) if any(formats) else ()
         if is_csv and isinstance(schema, StructType):
             read = tuple(names.index(field.name) for field in schema.fields)
             chosen = (tuple(options.items()), len(names), read)
