@@ -293,6 +293,85 @@ def test_combinations_of_encoded_strings_are_computed_once(some: int) -> None:
     assert not any(map(is_encoded, computed.results(1, 2, encoded=True))), "lists are not"
 
 
+@pytest.mark.parametrize("some", [4, 40_000], ids=["few", "many"])
+def test_strings_that_are_chosen_are_encoded(some: int) -> None:
+    s, t = (AttributeReference(name=name, type_=STRING) for name in "st")
+    n = AttributeReference(name="n", type_=INT)
+    large, none = _call(">", n, lit(50)), Literal(value=None, type_=STRING)
+    given = [
+        CaseWhen(conditions=(large, _call("isnull", t)), values=(s, lit("1")), otherwise=t),
+        CaseWhen(
+            conditions=(large, _call("<", n, lit(9))), values=(lit("é"), none), otherwise=lit("")
+        ),
+        _call("if", large, _call("upper", s), none),
+        _call("coalesce", t, _call("if", large, s, none), lit("1")),
+        _call("coalesce", lit("x"), t),
+        _call("coalesce", _call("lower", s), none),
+    ]
+    program = compile_program(given, [n, s, t])
+    assert program is not None and program.read_by_word >= {1, 2}
+    own = np.random.default_rng(some)
+
+    def drawn(words: list[str | None]) -> pa.Array:
+        return pa.array(words).take(pa.array(own.integers(0, len(words), 150_000)))
+
+    numbers = pa.array(
+        own.integers(0, 99, 150_000).astype(np.int32), mask=own.random(150_000) < 0.1
+    )
+    texts = [drawn([None, "", "1", *map(str, range(some))]), drawn(["1", None, "a  b", "2"])]
+    expected = Evaluator(program).evaluate(pa.record_batch([numbers, *texts], ["n", "s", "t"]))
+    coded = [text.dictionary_encode(null_encoding="encode") for text in texts]
+    batch = pa.RecordBatch.from_arrays([numbers, *coded], ["n", "s", "t"])
+    results = Evaluator(program).begin(batch).results(encoded=True)
+    few = some == 4
+    assert list(map(is_encoded, results)) == [few, True, few, few, False, few]
+    assert [decoded(column) for column in results] == expected
+    for column in filter(is_encoded, results):
+        assert not column.indices.null_count
+        assert len(column.dictionary) == len(column.dictionary.unique())
+
+
+def test_words_that_fail_do_so_where_a_row_has_them() -> None:
+    s, n = AttributeReference(name="s", type_=STRING), AttributeReference(name="n", type_=INT)
+    second = _call("element_at", _call("split", s, lit(","), lit(-1)), lit(2))
+    program = compile_program([second], [n, s], [_call("<", n, lit(100_000))])
+    assert program is not None and program.steps[program.results[0]].raises
+    words = pa.array(["a,b", "c,b", None] * 40_000 + ["d"])
+    for last in (100_000, 0):
+        numbers = np.arange(len(words))
+        numbers[-1] = last
+        batch = [pa.array(numbers, pa.int32()), words.dictionary_encode(null_encoding="encode")]
+        begun = Evaluator(program).begin(pa.RecordBatch.from_arrays(batch, ["n", "s"]))
+        if last:
+            (found,) = begun.results(encoded=True)
+            assert decoded(found).to_pylist() == (["b", "b", None] * 40_000)[:100_000]
+        else:
+            with pytest.raises(KernelError, match="INVALID_ARRAY_INDEX_IN_ELEMENT_AT"):
+                begun.results(encoded=True)
+
+
+def test_conditions_that_cannot_fail_are_asked_of_rows_that_have_not_passed() -> None:
+    n, m = (AttributeReference(name=name, type_=INT) for name in "nm")
+    small, even = _call("<", n, lit(900)), _call("=", _call("%", n, lit(2)), lit(0))
+    fails = _call(">", _call("%", lit(7), _call("-", n, lit(950))), lit(-9))
+    few = _call("<", n, lit(10))
+    numbers = np.arange(200_000) % 1000
+    batch = pa.record_batch(
+        [pa.array(numbers, pa.int32()), pa.array(-numbers, pa.int32())], ["n", "m"]
+    )
+    for conditions, expected in (
+        ([small, even], (numbers < 900) & (numbers % 2 == 0)),
+        ([even, small, even, few], (numbers < 10) & (numbers % 2 == 0)),
+        ([few, even], (numbers < 10) & (numbers % 2 == 0)),
+        ([small, fails, even], (numbers < 900) & (numbers % 2 == 0)),
+    ):
+        program = compile_program([m], [n, m], conditions)
+        assert program is not None
+        (found,), kept = Evaluator(program).select(batch)
+        assert (kept.to_numpy(zero_copy_only=False) == expected).all()
+        assert (found.to_numpy() == -numbers[expected]).all()
+
+
 @pytest.mark.parametrize("outer", [False, True])
 @pytest.mark.parametrize("numbered", [False, True])
 def test_elements_of_encoded_lists_are_encoded(numbered: bool, outer: bool) -> None:

@@ -42,11 +42,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 UTC = pa.timestamp("us", "UTC")
-SCHEMA = "key STRING, ts TIMESTAMP, n INT, x DOUBLE, day DATE, id BIGINT"
+SCHEMA = "key STRING, ts TIMESTAMP, n INT, x DOUBLE, day DATE, id BIGINT, marks ARRAY<DOUBLE>"
 ARROW = pa.schema(
     [
         *(("key", pa.string()), ("ts", UTC), ("n", pa.int32())),
         *(("x", pa.float64()), ("day", pa.date32()), ("id", pa.int64())),
+        ("marks", pa.list_(pa.float64())),
     ]
 )
 START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -177,6 +178,10 @@ def rows_of(own: random.Random, step: int, count: int) -> pa.Table:
             "x": [some(own.choice((-0.0, own.randrange(99) / 4))) for _ in range(count)],
             "day": [some(dt.date(2026, 1, 1 + own.randrange(3))) for _ in range(count)],
             "id": [some(own.randrange(8)) for _ in range(count)],
+            "marks": [
+                some([some(own.choice((-0.0, 0.0, 1.5))) for _ in range(own.randrange(4))])
+                for _ in range(count)
+            ],
         },
         schema=ARROW,
     )
@@ -313,6 +318,16 @@ QUERIES = {
         "OUTER posexplode(IF(n % 3 = 0, array(), IF(n % 3 = 1, NULL, array(n, NULL, id % 4)))) "
         "AS p, e) WHERE n > -40 GROUP BY ALL",
         "append",
+    ),
+    "marks": (
+        "SELECT key, mark, count(*) AS c, max(n) AS m FROM (SELECT key, n, explode(marks) AS mark "
+        "FROM STREAM events WHERE n > -40 AND day IS NOT NULL AND size(marks) > 1) GROUP BY 1, 2",
+        "update",
+    ),
+    "marks as they are": (
+        "SELECT marks, named_struct('k', key, 'd', day) AS both, count(*) AS c, "
+        "collect_list(marks) AS l FROM STREAM events WHERE n > -40 GROUP BY 1, 2",
+        "update",
     ),
     "all rows": (
         "SELECT count(*) AS c, sum(n) AS s, min(day) AS d, approx_count_distinct(key) AS k, "

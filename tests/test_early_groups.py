@@ -10,6 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import stateplan
@@ -20,12 +21,13 @@ from stateplan.runtime.sinks import MemorySink
 from stateplan.runtime.sources import MemorySource
 
 SQL = """
-SELECT window(ts, '20 seconds', '5 seconds') AS w, shop, size, count(*) AS n, sum(v) AS total,
+SELECT window(ts, '20 seconds', '5 seconds') AS w, shop, size,
+    named_struct('shop', shop, 'size', size) AS both, count(*) AS n, sum(v) AS total,
     sum(price) AS paid, min(price) AS least, max(note) AS last_note, avg(v) AS mean,
     first(note, true) AS note, max_by(note, v) AS best, approx_count_distinct(v) AS kinds,
     collect_set(v % 5) AS rests, max_by(note, v % 3, 2) AS two, histogram_numeric(v, 3) AS points,
     hll_sketch_agg(v, 4) AS sketch, percentile_approx(v, array(0.2D, 0.7D), 9) AS shares
-FROM STREAM orders WATERMARK ts DELAY OF INTERVAL 10 SECONDS GROUP BY 1, 2, 3
+FROM STREAM orders WATERMARK ts DELAY OF INTERVAL 10 SECONDS GROUP BY 1, 2, 3, 4
 """
 COLUMNS = "ts TIMESTAMP, shop STRING, size DOUBLE, v BIGINT, price DECIMAL(12, 2), note STRING"
 
@@ -107,6 +109,14 @@ def test_codes_are_the_same_where_the_columns_are() -> None:
     assert (coded.first == first).all()
     pairs = {(int(a), int(b)) for a, b in zip(codes, numbers * 7 + names, strict=True)}
     assert len(pairs) == len(set(codes.tolist())) == len(set((numbers * 7 + names).tolist()))
+    parts = [pa.StructArray.from_arrays([text, pa.array(numbers)], ["t", "n"])]
+    parts.append(pc.if_else(pa.array(numbers % 9 > 0), parts[0], pa.scalar(None, parts[0].type)))
+    for column in parts:
+        coded = key_codes([column], 9_000)
+        assert coded is not None
+        values = [repr(value) for value in column.to_pylist()]
+        assert len(set(zip(values, coded.codes.tolist(), strict=True))) == len(set(values))
+        assert len(set(values)) == len(set(coded.codes.tolist()))
     alone = key_codes([], 9_000)
     assert alone is not None and not alone.codes.any() and alone.first == [0]
 

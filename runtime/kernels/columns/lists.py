@@ -27,8 +27,9 @@ def places_of(lengths: Positions) -> Positions:
 def elements_of(column: Any) -> tuple[Any, Positions]:
     """The elements of all lists one behind the other, and how many a row has."""
     values, starts, lengths = list_parts(column)
-    if len(values) == lengths.sum():
-        return values, lengths
+    total = int(lengths.sum())
+    if not total or total == starts[-1] + lengths[-1] - starts[0]:  # nothing stands between them
+        return values.slice(int(starts[0]) if total else 0, total), lengths
     return values.take(pa.array(spread(starts, lengths))), lengths
 
 

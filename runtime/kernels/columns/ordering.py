@@ -186,7 +186,7 @@ def ranks(array: Any) -> npt.NDArray[np.int64]:
     elif is_list(kind):
         numbers = _list_ranks(array)
     elif pa.types.is_floating(kind):
-        _, numbers = numbered(_sortable(_numbers(normalized(array))))
+        _, numbers = numbered(in_order(array))
     else:
         plain = array.view(pa.int64()) if pa.types.is_duration(kind) else array
         encoded = plain.dictionary_encode()
@@ -195,6 +195,16 @@ def ranks(array: Any) -> npt.NDArray[np.int64]:
         places[order] = np.arange(len(order))
         numbers = places[encoded.indices.fill_null(len(order)).to_numpy()]
     return np.where(valid(array), numbers, -1) if array.null_count else numbers
+
+
+def in_order(array: Any) -> npt.NDArray[np.int64]:
+    """Numbers in the order of the values of a column without nulls; equal for equal values."""
+    kind = array.type
+    if pa.types.is_floating(kind):
+        return _sortable(_numbers(normalized(array)))
+    if pa.types.is_integer(kind):
+        return np.asarray(array.to_numpy(), np.int64)
+    return ranks(array)
 
 
 def _sortable(numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

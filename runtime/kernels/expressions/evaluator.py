@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from .programs.program import Program
 from .rows import CHUNK, Rows, Words
@@ -17,6 +18,9 @@ from .values.vectors import (
     spread,
     truths,
 )
+
+_MOST_TOO_MANY = 4
+"""A condition is computed of so many times as many rows as needed, if these need not be taken."""
 
 
 @dataclass(frozen=True)
@@ -135,12 +139,48 @@ class Computation:
 
 
 @dataclass
+class _Passed:
+    """The rows that pass some conditions.
+
+    Attributes:
+        rows: these.
+        kept: which of all rows they are; None: all.
+        among: the rows of which a condition was computed last, and which of them it kept.
+        before: which of all rows those are; None: all.
+    """
+
+    rows: Rows
+    kept: Any
+    among: tuple[Rows, Any] | None = None
+    before: Any = None
+
+    def and_then(self, condition: int) -> _Passed:
+        """Those that pass one more condition.
+
+        One that cannot fail is computed of rows that did not pass the last one, too, where they are
+        not many: to take the others of all its columns would take longer.
+        """
+        rows, mask, before = self.rows, None, self.kept
+        if self.among is not None and not rows.can_stop(condition):
+            wider, own = self.among
+            if wider.count <= _MOST_TOO_MANY * rows.count:
+                rows, mask, before = wider, own, self.before
+        passed = truths(repeated(rows.value(condition), rows.count))
+        if mask is not None:
+            passed = pc.and_(passed, mask)
+        if passed.true_count == self.rows.count:
+            return self
+        kept = passed if before is None else truths(spread(passed, before))
+        return _Passed(rows.where(passed), kept, (rows, passed), before)
+
+
+@dataclass
 class _Part:
     """Some rows of a batch, and what they have to pass."""
 
     rows: Rows
     conditions: tuple[int, ...]
-    _known: list[tuple[Rows, Any]] = field(default_factory=list)
+    _known: list[_Passed] = field(default_factory=list)
 
     @property
     def passing(self) -> tuple[Rows, Any]:
@@ -149,18 +189,11 @@ class _Part:
 
     def after(self, count: int) -> tuple[Rows, Any]:
         """The rows that pass the first conditions, and which these are; None: all."""
-        known = self._known
+        known = self._known or [_Passed(self.rows, None)]
+        self._known = known
         while len(known) <= count:
-            if not known:
-                known.append((self.rows, None))
-                continue
-            rows, kept = known[-1]
-            passed = truths(repeated(rows.value(self.conditions[len(known) - 1]), rows.count))
-            if passed.false_count:
-                rows = rows.where(passed)
-                kept = passed if kept is None else truths(spread(passed, kept))
-            known.append((rows, kept))
-        return known[count]
+            known.append(known[-1].and_then(self.conditions[len(known) - 1]))
+        return known[count].rows, known[count].kept
 
     def results(self, places: Sequence[int], *, encoded: bool, encoded_lists: bool) -> list[Any]:
         """What steps give, an array each."""

@@ -14,10 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..errors import KernelError
 from .nested.lambdas import HIGHER_ORDER, Positions
 from .operations import OPERATIONS
-from .programs.program import Kind, Program, Step
+from .programs.program import Kind, Program, Step, can_stop
 from .programs.supported import OPERATIONS as KNOWN
+from .values.choices import CommonWords
 from .values.constants import constant
 from .values.vectors import (
     Value,
@@ -43,11 +45,13 @@ class Words:
 
     Attributes:
         most: the rows of the batch; nothing is computed for more words.
-        known: what is computed, by step.
+        known: what is computed, by step; None: it cannot be computed for one of the words.
+        common: the words of all that a step may choose, by step; None: it chooses no words.
     """
 
     most: int
-    known: dict[int, Value] = field(default_factory=dict)
+    known: dict[int, Value | None] = field(default_factory=dict)
+    common: dict[int, CommonWords | None] = field(default_factory=dict)
 
 
 class Rows:
@@ -74,6 +78,10 @@ class Rows:
     def kind(self, place: int) -> Kind:
         """The type of what a step gives."""
         return self._steps[place].kind
+
+    def can_stop(self, place: int) -> bool:
+        """Whether a step can stop a query that Spark would not stop for rows that are not asked."""
+        return can_stop(self._steps, place)
 
     def where(self, mask: Any) -> Rows:
         """The rows where a boolean array without nulls is true."""
@@ -124,14 +132,14 @@ class Rows:
             case "and" | "or":
                 return self._logic(step)
             case "if" | "case":
-                return self._case(step, step.inputs)
+                return self._case(place, step)
             case "coalesce":
-                return self._first(step)
+                return self._first(place, step)
         if step.options and isinstance(step.options[0], Program):
             return self._with_lambdas(step)
         if self._has_null_constant(step):
             return pa.nulls(self.count, plain_type(step.kind))
-        given = None if step.raises else self._of_words(place, step)
+        given = self._of_words(place, step)
         return OPERATIONS[step.name](step, *self._inputs(step)) if given is None else given
 
     def _has_null_constant(self, step: Step) -> bool:
@@ -148,8 +156,11 @@ class Rows:
     def _of_words(self, place: int, step: Step) -> Value | None:
         """What a step gives, computed once for each word of the only column that it takes.
 
-        Of several columns for each combination of their words, if these are few.
+        Of several columns for each combination of their words, if these are few. None where a word
+        fails that perhaps no row has: then it is seen row by row.
         """
+        if step.raises and sum(self._steps[i].name != "literal" for i in step.inputs) > 1:
+            return None  # what one input gives may say that another one is not computed
         values = [self.encoded(place) for place in step.inputs]
         columns = [value for value in values if not isinstance(value, pa.Scalar)]
         if not columns or not all(map(is_encoded, columns)):
@@ -157,15 +168,21 @@ class Rows:
         rows_each = 1 if len(columns) == 1 else _ROWS_A_COMBINATION
         if math.prod(len(column.dictionary) for column in columns) * rows_each > self._words.most:
             return None
-        given = self._words.known.get(place)
-        if given is None:
+        if place not in self._words.known:
             words = iter(_combined([column.dictionary for column in columns]))
             of_words = (value if isinstance(value, pa.Scalar) else next(words) for value in values)
-            given = self._words.known[place] = OPERATIONS[step.name](step, *of_words)
-        if isinstance(given, pa.Scalar):
+            try:
+                found = OPERATIONS[step.name](step, *of_words)
+            except KernelError:
+                found = None
+            if step.kind == "string" and isinstance(found, pa.Array):
+                found = found.dictionary_encode(null_encoding="encode")  # some may be the same
+            self._words.known[place] = found
+        given = self._words.known[place]
+        if given is None or isinstance(given, pa.Scalar):
             return given
         numbers = _combination(columns)
-        if step.kind == "string" or step.kind[0] == "array":
+        if step.kind[0] == "array":
             return pa.DictionaryArray.from_arrays(numbers, given)
         return given.take(numbers)
 
@@ -241,32 +258,57 @@ class Rows:
         needed = pc.invert(truths(left))
         return pc.or_kleene(left, self.only_where(needed, step.inputs[1]))
 
-    def _case(self, step: Step, inputs: tuple[int, ...]) -> Any:
+    def _case(self, place: int, step: Step) -> Any:
         """Inputs are condition, value, condition, value, ..., otherwise."""
+        inputs = step.inputs
         raising = any(self._steps[place].raises for place in inputs)
         left = pa.repeat(True, self.count) if raising else None
-        branches = []
+        masks, values = [], []
         for condition, value in zip(inputs[:-1:2], inputs[1:-1:2], strict=True):
             if left is None:
-                chosen = repeated(self.value(condition), self.count)
-                branches.append((truths(chosen), self.value(value)))
-                continue
-            chosen = truths(repeated(self.only_where(left, condition), self.count))
-            chosen = pc.and_(chosen, left)
-            left = pc.and_not(left, chosen)
-            branches.append((chosen, self.only_where(chosen, value)))
-        rest = inputs[-1]
-        result = self.value(rest) if left is None else self.only_where(left, rest)
-        for chosen, value in reversed(branches):
+                chosen = truths(repeated(self.value(condition), self.count))
+            else:
+                chosen = truths(repeated(self.only_where(left, condition), self.count))
+                chosen = pc.and_(chosen, left)
+                left = pc.and_not(left, chosen)
+            masks.append(chosen)
+            values.append(self._choice(chosen, value))
+        values.append(self._choice(left, inputs[-1]))
+        words = self._common_words(place, step, values)
+        result, *others = reversed(
+            list(map(decoded, values)) if words is None else words.numbers(values)
+        )
+        for chosen, value in zip(reversed(masks), others, strict=True):
             result = pc.if_else(chosen, value, result)
-        return result
+        return result if words is None else words.column(result)
 
-    def _first(self, step: Step) -> Any:
-        result = repeated(self.value(step.inputs[0]), self.count)
-        for place in step.inputs[1:]:
+    def _choice(self, mask: Any, place: int) -> Value:
+        """What a step gives where a mask is true, or wherever it cannot fail; see `encoded`."""
+        return self.only_where(mask, place) if self._steps[place].raises else self.encoded(place)
+
+    def _common_words(self, place: int, step: Step, values: Sequence[Value]) -> CommonWords | None:
+        """The words of all that a step may choose, the same for all rows of a batch; None: it
+        chooses no words."""
+        if step.kind != "string":
+            return None
+        if place not in self._words.common:
+            self._words.common[place] = CommonWords.of(values, self._words.most)
+        return self._words.common[place]
+
+    def _first(self, place: int, step: Step) -> Any:
+        first = self.encoded(step.inputs[0])
+        if is_encoded(first) and not any(self._steps[i].raises for i in step.inputs):
+            if not first.dictionary.null_count:
+                return first
+            values = [first, *map(self.encoded, step.inputs[1:])]
+            words = self._common_words(place, step, values)
+            if words is not None:
+                return words.first(values)
+        result = repeated(decoded(first), self.count)
+        for other in step.inputs[1:]:
             if not result.null_count:
                 break
-            result = pc.coalesce(result, self.only_where(pc.is_null(result), place))
+            result = pc.coalesce(result, self.only_where(pc.is_null(result), other))
         return result
 
 

@@ -114,6 +114,7 @@ def key_codes(columns: Sequence[Any], count: int, *, looked: bool = True) -> Key
         count: how many rows there are.
         looked: whether to have a look at the first ones, which may say that keys do not repeat.
     """
+    columns = _parts(columns)
     if count < LEAST or any(pa.types.is_nested(column.type) for column in columns):
         return None
     if looked and not seem_repeated(columns):
@@ -127,6 +128,19 @@ def key_codes(columns: Sequence[Any], count: int, *, looked: bool = True) -> Key
     return _numbered(dense, number)
 
 
+def _parts(columns: Sequence[Any]) -> list[Any]:
+    """Columns, and in place of structs their fields and whether they are null."""
+    parts = []
+    for column in columns:
+        if not pa.types.is_struct(column.type):
+            parts.append(column)
+            continue
+        parts += _parts(column.flatten())
+        if column.null_count:
+            parts.append(column.is_null())
+    return parts
+
+
 def are_few(keys: KeyCodes) -> bool:
     """Whether grouping the rows of some keys pays."""
     return _SHRINK * len(keys.first) <= len(keys.codes)
@@ -134,6 +148,7 @@ def are_few(keys: KeyCodes) -> bool:
 
 def codes_of_all(columns: Sequence[Any], count: int) -> KeyCodes | None:
     """Numbers of keys, however many times each is there; None where there may be too many."""
+    columns = _parts(columns)
     codes, space = _codes(columns, count)
     return None if space > _MOST_CODES else _numbered(*_dense(codes, space))
 

@@ -302,9 +302,10 @@ def _known(name: str, columns: Columns, facts: BatchFacts) -> bool:
 
 def _takes_long(files: ReadFiles) -> bool:
     """Whether reading files takes long, or what is computed of their rows."""
-    programs = (compile_program(*stage) for stage in files.stages)
+    programs = (compile_program(*stage, untouched=True) for stage in files.stages)
     return files.read is not None or any(p is not None and takes_long(p) for p in programs)
 
 
 def _computable(rows: TaskRows) -> bool:
-    return all(compile_program(*stage) is not None for stage in rows.stages)
+    """Whether our own code computes all of it; what only travels may be of any type."""
+    return all(compile_program(*stage, untouched=True) is not None for stage in rows.stages)

@@ -9,9 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ....state.sorting import order_by
 from ...columns.lists import elements_of, places_of, rows_of
-from ...columns.ordering import codes, list_parts, ranks, valid
+from ...columns.ordering import codes, in_order, list_parts, valid
 from ...errors import KernelError
 from ..programs.program import Step
 from ..texts import texts
@@ -131,13 +130,21 @@ def _equal(items: Any, values: Any, rows: Positions) -> npt.NDArray[np.bool_]:
 def extreme(step: Step, array: Any) -> Any:
     """`array_max` and `array_min`, in Spark's order of values of any type; nulls are left out."""
     items, lengths = elements_of(array)
-    rows, known = rows_of(lengths), valid(items)
-    places = ranks(items)
-    order = order_by(rows, known, -places if step.name == "array_min" else places)
-    counts = np.bincount(rows[known], minlength=len(lengths))
-    last = np.cumsum(lengths) - 1
-    found = counts > 0
-    return items.take(pa.array(order)).take(pa.array(np.where(found, last, 0), mask=~found))
+    if items.null_count:
+        known = valid(items)
+        lengths = np.bincount(rows_of(lengths)[known], minlength=len(lengths))
+        items = items.filter(pa.array(known))
+    found = np.flatnonzero(lengths)
+    if not len(found):
+        return pa.nulls(len(array), items.type)
+    numbers, own = in_order(items), lengths[found]
+    choose = np.minimum if step.name == "array_min" else np.maximum
+    best = choose.reduceat(numbers, np.cumsum(own) - own)
+    hits = np.flatnonzero(numbers == np.repeat(best, own))
+    rows = rows_of(lengths)[hits]
+    places = np.full(len(lengths), -1)
+    places[rows[::-1]] = hits[::-1]  # of equal ones the first
+    return items.take(pa.array(places, mask=places < 0))
 
 
 # ---------------------------------------------------------------------------------------- arrays

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ....state.sorting import stable_order
 from ...columns.lists import elements_of, places_of, rows_of
 from ...columns.ordering import codes, flags, list_parts, spread, valid
 from ..programs.program import Program, Step
@@ -40,14 +41,15 @@ class Lambda(Protocol):
 def transformed(step: Step, body: Lambda, array: Any) -> Any:
     """`transform(array, (element, index) -> ...)`."""
     items, lengths = elements_of(array)
-    return lists(step.kind, body(rows_of(lengths), items, _indexes(lengths)), lengths, array)
+    found = body(rows_of(lengths), items, _indexes(body, items, lengths))
+    return lists(step.kind, found, lengths, array)
 
 
 def filtered(step: Step, body: Lambda, array: Any) -> Any:
     """`filter(array, (element, index) -> ...)`."""
     items, lengths = elements_of(array)
     rows = rows_of(lengths)
-    kept = truths(body(rows, items, _indexes(lengths)))
+    kept = truths(body(rows, items, _indexes(body, items, lengths)))
     return lists(step.kind, items.filter(kept), _counts(rows[flags(kept)], lengths), array)
 
 
@@ -80,7 +82,7 @@ def accumulated(step: Step, merge: Lambda, finish: Lambda, array: Any, zero: Any
     items, lengths = elements_of(array)
     rows = np.flatnonzero(valid(array))
     # The longest first: the rows that go on are always the first ones.
-    rows = rows[np.argsort(-lengths[rows], kind="stable")]
+    rows = rows[stable_order(-lengths[rows])]
     starts, sizes = (np.cumsum(lengths) - lengths)[rows], lengths[rows]
     total, ended = zero.take(pa.array(rows)), []
     for place in range(int(sizes[0]) if len(rows) else 0):
@@ -100,7 +102,7 @@ def zipped(step: Step, body: Lambda, left: Any, right: Any) -> Any:
     both = valid(left) & valid(right)
     parts = [list_parts(side) for side in (left, right)]
     lengths = np.where(both, np.maximum(parts[0][2], parts[1][2]), 0)
-    rows, places = rows_of(lengths), _indexes(lengths).to_numpy()
+    rows, places = rows_of(lengths), places_of(lengths)
     sides = []
     for items, starts, sizes in parts:
         there = places < sizes[rows]
@@ -173,8 +175,10 @@ def zipped_maps(step: Step, body: Lambda, left: Any, right: Any) -> Any:
 # ----------------------------------------------------------------------------------------- parts
 
 
-def _indexes(lengths: Positions) -> Any:
-    """The place of each element in its row, from 0."""
+def _indexes(body: Lambda, items: Any, lengths: Positions) -> Any:
+    """The place of each element in its row, from 0; any column if the lambda does not ask."""
+    if not any(step.name == "parameter" and step.options == (1,) for step in body.program.steps):
+        return items
     return pa.array(places_of(lengths).astype(np.int32))
 
 

@@ -6,7 +6,7 @@ expressions share is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 Kind = str | tuple[str, tuple[str, ...], tuple["Kind", ...]]
@@ -46,6 +46,16 @@ class Step:
     options: tuple[object, ...] = ()
     raises: bool = False
     context: str = field(default="", compare=False)
+
+    @property
+    def chosen(self) -> tuple[int, ...]:
+        """The places of the inputs that a string is chosen from, if it is."""
+        if self.kind != "string":
+            return ()
+        if self.name == "coalesce":
+            return self.inputs
+        is_case = self.name in ("if", "case")
+        return (*self.inputs[1:-1:2], self.inputs[-1]) if is_case else ()
 
 
 class Refused(ValueError):
@@ -127,27 +137,41 @@ class Program:
 
     @property
     def read_by_word(self) -> frozenset[int]:
-        """The positions of the columns that are results, or that steps of results take alone."""
+        """The positions of the columns that are results, that steps of results take alone, or that
+        they choose."""
         results = (self.steps[place] for place in self.results)
-        return self.taken_alone | _positions(results)
+        chosen = (self.steps[i] for place in self._needed for i in self.steps[place].chosen)
+        return self.taken_alone | _positions(results) | _positions(chosen)
 
     @property
     def taken_alone(self) -> frozenset[int]:
         """The positions of the columns that steps of results take alone."""
-        needed, alone = set(self.results), set[int]()
+        taken = (self._columns_of(place) for place in self._needed)
+        return _positions(self.steps[places[0]] for places in taken if len(places) == 1)
+
+    @property
+    def _needed(self) -> Sequence[int]:
+        """The places of the steps that results need, the last ones first."""
+        needed = set(self.results)
         for place in reversed(range(len(self.steps))):
-            if place not in needed:
-                continue
-            inputs = [i for i in self.steps[place].inputs if self.steps[i].name != "literal"]
-            needed.update(inputs)
-            if len(inputs) == 1:
-                alone.update(inputs)
-        return _positions(self.steps[place] for place in alone)
+            if place in needed:
+                needed.update(self._columns_of(place))
+        return sorted(needed, reverse=True)
+
+    def _columns_of(self, place: int) -> Sequence[int]:
+        """The inputs of a step that are not constants."""
+        return [i for i in self.steps[place].inputs if self.steps[i].name != "literal"]
 
     @property
     def refuses_values(self) -> bool:
         """Whether it refuses values that Spark takes: bytes as strings, some JSON, some times."""
         return any(map(_refuses, self.steps))
+
+
+def can_stop(steps: Sequence[Step], place: int) -> bool:
+    """Whether what a step needs can raise, or refuses values that Spark takes."""
+    step = steps[place]
+    return step.raises or _refuses(step) or any(can_stop(steps, i) for i in step.inputs)
 
 
 def _positions(steps: Iterable[Step]) -> frozenset[int]:
