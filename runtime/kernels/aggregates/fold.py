@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..columns.decimals import decimals, halves, is_wide
 from ..errors import sum_overflow
@@ -25,6 +26,9 @@ from .lists import LIST_MERGES, fold_lists
 from .moments import MOMENTS
 
 Fold = Callable[[Any, KeyRuns], Any | None]
+
+_REPEATED = 4  # rows a word: their order is that of the words
+_LOOK = 1_024  # rows that say whether strings repeat
 
 
 def fold_columns(
@@ -80,7 +84,7 @@ def fold_unsorted(
 
 
 def _numbers(column: Any, fill: int | float) -> npt.NDArray[Any] | None:
-    """The values of a column of numbers, dates or times; None if it is of another type.
+    """The values of a column of numbers, dates, times or truths; None if it is of another type.
 
     Those of a decimal are its unscaled values, if all of them have at most 64 bits.
     """
@@ -95,6 +99,8 @@ def _numbers(column: Any, fill: int | float) -> npt.NDArray[Any] | None:
         plain = column.view(pa.int64())
     elif pa.types.is_date32(kind):
         plain = column.view(pa.int32())
+    elif pa.types.is_boolean(kind):
+        plain = column.cast(pa.int8())
     else:
         return None
     filled = plain.fill_null(fill) if plain.null_count else plain
@@ -118,6 +124,8 @@ def _folded(numbers: npt.NDArray[Any], column: Any, runs: KeyRuns) -> Any:
         missing = ~present(column.is_valid().to_numpy(zero_copy_only=False), runs)
     if pa.types.is_decimal(column.type):
         return decimals(numbers, column.type, missing)
+    if pa.types.is_boolean(column.type):
+        return pa.array(numbers != 0, mask=missing)
     return pa.array(numbers, mask=missing).view(column.type)
 
 
@@ -177,6 +185,8 @@ def _extremum(function: np.ufunc, sign: int) -> Fold:
     def fold(column: Any, runs: KeyRuns) -> Any | None:
         if pa.types.is_floating(column.type):
             return _float_extremum(column, runs, sign)
+        if pa.types.is_string(column.type):
+            return _word_extremum(column, runs, function, sign)
         numbers = _numbers(column, 0)
         if numbers is None:
             return None
@@ -200,6 +210,23 @@ def _float_extremum(column: Any, runs: KeyRuns, sign: int) -> Any | None:
         return None  # they are equal, and the first one stays
     function = np.maximum if sign > 0 else np.fmin
     return _folded(runs.reduce(function, numbers, lowest), column, runs)
+
+
+def _word_extremum(column: Any, runs: KeyRuns, function: np.ufunc, sign: int) -> Any | None:
+    """The last or first string in the order of bytes; None if most rows have one of their own."""
+    if len(column) > _LOOK and _REPEATED * pc.count_distinct(column[:_LOOK]).as_py() > _LOOK:
+        return None
+    coded = column.dictionary_encode()
+    words = coded.dictionary
+    if _REPEATED * len(words) > len(column):
+        return None
+    order = pc.array_sort_indices(words).to_numpy().astype(np.int64)
+    lowest = -1 if sign > 0 else len(words)
+    places = np.append(np.argsort(order), lowest)  # of null the last one
+    numbers = places[coded.indices.fill_null(len(words)).to_numpy()]
+    best = runs.reduce(function, numbers, lowest)
+    missing = (best == lowest) if column.null_count else None
+    return words.take(pa.array(np.append(order, 0)[best], mask=missing))
 
 
 _OF_NUMBERS: dict[str, Fold] = {

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..columns.words import combinations, numbers_of
 from ..errors import KernelError
 from .nested.lambdas import HIGHER_ORDER, Positions
 from .operations import OPERATIONS
@@ -169,7 +169,7 @@ class Rows:
         if math.prod(len(column.dictionary) for column in columns) * rows_each > self._words.most:
             return None
         if place not in self._words.known:
-            words = iter(_combined([column.dictionary for column in columns]))
+            words = iter(combinations([column.dictionary for column in columns]))
             of_words = (value if isinstance(value, pa.Scalar) else next(words) for value in values)
             try:
                 found = OPERATIONS[step.name](step, *of_words)
@@ -181,7 +181,7 @@ class Rows:
         given = self._words.known[place]
         if given is None or isinstance(given, pa.Scalar):
             return given
-        numbers = _combination(columns)
+        numbers = pa.array(numbers_of(columns))
         if step.kind[0] == "array":
             return pa.DictionaryArray.from_arrays(numbers, given)
         return given.take(numbers)
@@ -344,26 +344,6 @@ class Lambda:
         given = [v if isinstance(v, pa.Scalar) else v.take(places) for v in self.captured]
         known = Rows(self.program.steps, [*parameters, *given], len(rows), Words(0))
         return repeated(known.value(self.program.results[0]), len(rows))
-
-
-def _combined(words: Sequence[Any]) -> list[Any]:
-    """The words of several columns, in all combinations."""
-    if len(words) == 1:
-        return list(words)
-    sizes = [len(own) for own in words]
-    places = np.unravel_index(np.arange(math.prod(sizes)), sizes)
-    return [own.take(pa.array(place)) for own, place in zip(words, places, strict=True)]
-
-
-def _combination(columns: Sequence[Any]) -> Any:
-    """Which combination of their words encoded columns have in each row."""
-    first, *others = columns
-    if not others:
-        return first.indices
-    numbers = first.indices.to_numpy()
-    for column in others:
-        numbers = numbers * np.int32(len(column.dictionary)) + column.indices.to_numpy()
-    return pa.array(numbers)
 
 
 def _null_if_zero(value: Value) -> Value:

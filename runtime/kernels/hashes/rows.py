@@ -7,7 +7,9 @@ struct, the elements of a list, and a map's entries, first key, then value, in t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -15,10 +17,13 @@ import pyarrow as pa
 
 from ...state.rows import Int32, Int64
 from ..columns.floats import is_list
+from ..columns.words import combinations, numbers_of
 from .columns import HashedColumn, hashed_column, is_hashed_flat
 from .functions import XXH64, Murmur3
 
 SEED = 42
+_ROWS_A_WORD = 2
+"""With fewer rows for each word, or combination of words, these are hashed row by row."""
 
 
 def can_hash(kind: Any) -> bool:
@@ -43,25 +48,41 @@ def places_of(columns: Sequence[Any], count: int) -> Int32:
         columns: Arrow arrays of types that `can_hash` knows.
         count: how many rows there are.
     """
-    places: Int32 = _folded(list(map(hashed_column, columns)), count, Murmur3).view(np.int32)
-    return places
+    (places,) = _hashes(columns, count, Murmur3)
+    return np.asarray(places.view(np.int32))
 
 
 def hashes_of(columns: Sequence[Any], count: int) -> Int64:
     """Spark's `xxhash64` of rows; see `places_of`."""
-    hashes: Int64 = _folded(list(map(hashed_column, columns)), count, XXH64).view(np.int64)
-    return hashes
+    (hashes,) = _hashes(columns, count, XXH64)
+    return np.asarray(hashes.view(np.int64))
 
 
 def places_and_hashes(columns: Sequence[Any], count: int) -> tuple[Int32, Int64]:
     """Both of rows; see `places_of`."""
-    hashed = [hashed_column(column) for column in columns]
-    places, hashes = (_folded(hashed, count, function) for function in (Murmur3, XXH64))
+    places, hashes = _hashes(columns, count, Murmur3, XXH64)
     return places.view(np.int32), hashes.view(np.int64)
 
 
-def _folded(columns: Sequence[HashedColumn], count: int, function: Any) -> Any:
-    seeds = np.full(count, SEED, function.word)
+def _hashes(columns: Sequence[Any], count: int, *functions: Any) -> list[Any]:
+    """What some functions give: of first columns of few words for the words, once."""
+    coded = list(takewhile(_has_words, columns))
+    while coded and _ROWS_A_WORD * math.prod(len(c.dictionary) for c in coded) > count:
+        coded.pop()
+    seeds = [np.full(count, SEED, function.word) for function in functions]
+    if coded:
+        words = combinations([column.dictionary for column in coded])
+        numbers = numbers_of(coded)
+        seeds = [of_words[numbers] for of_words in _hashes(words, len(words[0]), *functions)]
+    rest = list(map(hashed_column, columns[len(coded) :]))
+    return [_folded(rest, *pair) for pair in zip(functions, seeds, strict=True)]
+
+
+def _has_words(column: Any) -> bool:
+    return pa.types.is_dictionary(column.type) and not column.indices.null_count
+
+
+def _folded(columns: Sequence[HashedColumn], function: Any, seeds: Any) -> Any:
     for column in columns:
         seeds = column.folded(function, seeds)
     return seeds

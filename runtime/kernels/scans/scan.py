@@ -16,7 +16,6 @@ import pyarrow as pa
 from ...state.rows import Int64
 from ...state.version import task_of
 from ..expressions.evaluator import Computation, Evaluator
-from ..expressions.values.vectors import decoded
 from ..hashes.rows import hashes_of, places_of
 from .early_groups import EarlyGroups
 from .grouped_copies import GroupedCopies, Groups
@@ -233,7 +232,7 @@ def _scanned(
     scan: Scan, file: ScanFile, values: Computation, keys: list[Any], tasks: int, task: int
 ) -> PlacedRows | None:
     """A task's rows of a chunk, of which the keys are known; None if there are none."""
-    keys, count = list(map(decoded, keys)), values.count
+    count = values.count
     if not keys:
         columns = batch_of(_travelling(scan, values, keys), count)
         return PlacedRows(*in_one_place(count), columns, file.origin) if count else None
@@ -246,8 +245,9 @@ def _scanned(
             count = len(places)
     if not count:
         return None
+    hashes = hashes_of(keys, count)
     columns = batch_of(_travelling(scan, values, keys), count)
-    return PlacedRows(places, hashes_of(keys, count), columns, file.origin)
+    return PlacedRows(places, hashes, columns, file.origin)
 
 
 def _travelling(scan: RowsOnTheWay, values: Computation, keys: list[Any]) -> list[Any]:

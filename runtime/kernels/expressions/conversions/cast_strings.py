@@ -19,6 +19,7 @@ from ...errors import KernelError, not_exact
 from ..programs.program import Step, decimal_of
 from ..values import messages
 from ..values.dates import SPACES, days_of, read_date, shown_date
+from ..values.division import rest_of
 from ..values.java_numbers import shown_floats
 from ..values.vectors import made, nulled, numbers, plain_type
 from ..values.zones import DAY, MICROS, zone_of
@@ -198,9 +199,9 @@ def to_string(step: Step, value: Any) -> Any:
 
 def _with_time_of_day(days: Any, micros: Any) -> Any:
     """Texts, and behind each the hours, minutes and seconds of some microseconds."""
-    seconds = _clock().take(pa.array((micros % DAY // MICROS).astype(np.int64)))
+    seconds = _clock().take(pa.array((rest_of(micros, DAY) // MICROS).astype(np.int64)))
     text = concatenated(days, " ", seconds)
-    rest = (micros % MICROS).astype(np.int64)
+    rest = rest_of(micros, MICROS).astype(np.int64)
     if not rest.any():
         return text
     # Seven digits of which the first is 1, so that zeros in front stay.

@@ -16,9 +16,10 @@ from ...errors import not_exact
 from ..programs.operation_facts import TIMES
 from ..programs.program import Step
 from ..values import messages
+from ..values.division import towards_zero
 from ..values.lists_and_maps import lists, maps
 from ..values.vectors import Value, nulled, numbers, of_one_length, plain_type
-from ..values.zones import DAY, Zone, towards_zero, zone_of
+from ..values.zones import DAY, Zone, zone_of
 
 
 def map_of(step: Step, *parts: Value) -> Any:

@@ -16,6 +16,7 @@ from ..programs.accepting_numbers import keeps_digits
 from ..programs.operation_facts import FLOATS
 from ..programs.program import Step, decimal_of
 from ..values import messages
+from ..values.division import java_rest, rest_of
 from ..values.saturation import saturated
 from ..values.vectors import (
     Value,
@@ -106,6 +107,9 @@ def remainder(step: Step, left: Value, right: Value) -> Any:
     """`%` and `mod`: the sign is the dividend's."""
     if decimal_of(step.kind):
         return decimals.divided(step, left, right, "REMAINDER_BY_ZERO")
+    size = _one_size(left, right)
+    if size is not None:
+        return made(java_rest(numbers(left), size), left)
     a, b, zero = _divided(step, left, right, "REMAINDER_BY_ZERO")
     with np.errstate(all="ignore"):
         return null_where(made(np.fmod(a, b), left, right), zero)
@@ -115,11 +119,9 @@ def positive_remainder(step: Step, left: Value, right: Value) -> Any:
     """`pmod`: `r = a % n`, and `(r + n) % n` where that is negative."""
     if decimal_of(step.kind):
         return decimals.divided(step, left, right, "REMAINDER_BY_ZERO")
-    size = right.as_py() if isinstance(right, pa.Scalar) else None
-    if isinstance(size, int) and size > 0 and not isinstance(left, pa.Scalar):
-        a = numbers(left)
-        # By one number numpy divides faster than it finds what is left.
-        return made(a - np.floor_divide(a, a.dtype.type(size)) * size, left)
+    size = _one_size(left, right)
+    if size is not None:
+        return made(rest_of(numbers(left), size), left)
     a, b, zero = _divided(step, left, right, "REMAINDER_BY_ZERO")
     with np.errstate(all="ignore"):
         rest = np.fmod(a, b)
@@ -131,6 +133,14 @@ def positive_remainder(step: Step, left: Value, right: Value) -> Any:
             moved = np.fmod(rest.astype(wide) + b.astype(wide), b.astype(wide))
         result = np.where(rest < 0, moved, rest).astype(rest.dtype)
     return null_where(made(result, left, right), zero)
+
+
+def _one_size(left: Value, right: Value) -> Any:
+    """The positive whole number, of the dividends' own type, by which a column is divided."""
+    size = right.as_py() if isinstance(right, pa.Scalar) else None
+    if not isinstance(size, int) or size <= 0 or isinstance(left, pa.Scalar):
+        return None
+    return numbers(right)
 
 
 def _divided(step: Step, left: Value, right: Value, condition: str) -> tuple[Any, Any, Any]:

@@ -15,6 +15,7 @@ from ...columns.texts import bytes_of, concatenated, of_bytes
 from ..programs.program import Step
 from ..programs.time_formats import format_parts
 from ..values.dates import MONTHS, first_days
+from ..values.division import parted, rest_of
 from ..values.vectors import Value, made, nulled, numbers
 from ..values.zones import DAY, MICROS, zone_of
 from .times import months_and_days
@@ -110,7 +111,7 @@ def _of_fixed_width(local: Any, offsets: Any, pattern: str) -> Any | None:
 
 
 def _shown_field(letters: str, local: Any, offsets: Any) -> Any:
-    days, clock = local // DAY, local % DAY
+    days, clock = parted(local, DAY)
     width = len(letters)
     match letters[0]:
         case "y" if width == 2:
@@ -136,11 +137,13 @@ def _shown_field(letters: str, local: Any, offsets: Any) -> Any:
         case "h":
             return _padded((clock // HOUR + 11) % 12 + 1, width, 13)
         case "m":
-            return _padded(clock // MINUTE % 60, width, 60)
+            return _padded(rest_of(clock // MINUTE, 60), width, 60)
         case "s":
-            return _padded(clock // MICROS % 60, width, 60)
+            return _padded(rest_of(clock // MICROS, 60), width, 60)
         case "S":
-            digits = pc.utf8_slice_codeunits(made(clock % MICROS + MICROS).cast(pa.string()), 1)
+            digits = pc.utf8_slice_codeunits(
+                made(rest_of(clock, MICROS) + MICROS).cast(pa.string()), 1
+            )
             return pc.utf8_rpad(pc.utf8_slice_codeunits(digits, 0, width), width, padding="0")
     return _shown_offsets(np.broadcast_to(offsets, local.shape), seconds=width == 5)
 

@@ -17,8 +17,9 @@ from ..programs.program import Step
 from ..programs.time_formats import format_parts
 from ..values import messages
 from ..values.dates import MONTHS, days_of
+from ..values.division import towards_zero
 from ..values.vectors import Value, made, nulled, numbers
-from ..values.zones import DAY, MICROS, MOST_DAYS, towards_zero, zone_of
+from ..values.zones import DAY, MICROS, MOST_DAYS, zone_of
 from .formats import HOUR, MINUTE
 
 _MOST_OFFSET = 18 * 3600

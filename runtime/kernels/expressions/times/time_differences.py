@@ -13,8 +13,9 @@ from ...errors import not_exact
 from ..programs.program import Step
 from ..values import messages
 from ..values.dates import first_days
+from ..values.division import parted, towards_zero
 from ..values.vectors import Value, made, nulled, numbers, of_one_length
-from ..values.zones import DAY, MICROS, MOST_DAYS, Zone, towards_zero, zone_of
+from ..values.zones import DAY, MICROS, MOST_DAYS, Zone, zone_of
 from .times import (
     CLOCK_UNITS,
     EXACT_UNITS,
@@ -109,7 +110,7 @@ def _moments(one: Value, other: Value) -> list[Any]:
 def timestampdiff(step: Step, unit: Value, start: Value, end: Value) -> Any:
     """`timestampdiff(unit, start, end)`, the unit a constant: whole units of the local clock."""
     word, zone = unit.as_py().upper(), zone_of(step.zone)
-    (first, early), (last, late) = (divmod(zone.local(t), DAY) for t in _moments(start, end))
+    (first, early), (last, late) = (parted(zone.local(t), DAY) for t in _moments(start, end))
     # A day that is not over counts as hours, in either direction.
     begun = np.where((last > first) & (late < early), -1, 0)
     begun += np.where((last < first) & (late > early), 1, 0)

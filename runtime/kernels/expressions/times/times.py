@@ -14,9 +14,10 @@ from ..programs.accepting_times import WEEKDAYS
 from ..programs.program import Step, decimal_of
 from ..values import messages
 from ..values.dates import first_days
+from ..values.division import rest_of, towards_zero
 from ..values.saturation import saturated
 from ..values.vectors import Value, made, null_where, nulled, numbers, of_one_length
-from ..values.zones import DAY, MICROS, MOST_DAYS, Zone, towards_zero, zone_of
+from ..values.zones import DAY, MICROS, MOST_DAYS, Zone, zone_of
 
 _MONTH_UNITS = {
     **dict.fromkeys(("MON", "MONTH", "MM"), 1),
@@ -110,13 +111,13 @@ def clock_field(step: Step, value: Any) -> Any:
     """`hour`, `minute`, `second`."""
     unit, limit = {"hour": (3600, 24), "minute": (60, 60), "second": (1, 60)}[step.name]
     local = own_zone(step).local(numbers(value))
-    return made((local // (unit * MICROS) % limit).astype(np.int32), value)
+    return made(rest_of(local // (unit * MICROS), limit).astype(np.int32), value)
 
 
 def second_with_fraction(step: Step, value: Any) -> Any:
     """`extract(SECOND FROM time)`: a decimal of six places."""
     local = own_zone(step).local(numbers(value))
-    return _seconds(local % (60 * MICROS), value)
+    return _seconds(rest_of(local, 60 * MICROS), value)
 
 
 def _seconds(micros: Any, value: Any) -> Any:
@@ -130,12 +131,12 @@ def date_trunc(step: Step, unit: Value, value: Any) -> Any:
     times = numbers(value)
     zone = zone_of(step.zone)
     if word in EXACT_UNITS:
-        return made(times - times % EXACT_UNITS[word], value)
+        return made(times - rest_of(times, EXACT_UNITS[word]), value)
     offsets = zone.offsets(times)
     local = times + offsets
     if word in CLOCK_UNITS:
         in_range(step, local // DAY)
-        return made(zone.resolved(local - local % CLOCK_UNITS[word], offsets), value)
+        return made(zone.resolved(local - rest_of(local, CLOCK_UNITS[word]), offsets), value)
     return made(zone.starts(in_range(step, _truncated_days(local // DAY, word))), value)
 
 
@@ -257,7 +258,7 @@ def moved_by_months(step: Step, time: Value, months: Value) -> Any:
     offsets = zone.offsets(times)
     local = times + offsets
     days = in_range(step, with_months(local // DAY, numbers(months)))
-    return made(zone.resolved(days * DAY + local % DAY, offsets), time, months)
+    return made(zone.resolved(days * DAY + rest_of(local, DAY), offsets), time, months)
 
 
 def moved(step: Step, time: Value, interval: Value) -> Any:

@@ -26,11 +26,6 @@ _LATE = 7_000_000_000  # 2191: behind it the rules of today hold, a cycle before
 _STEP = 3 * 86_400
 
 
-def towards_zero(numbers: Any, size: int) -> Any:
-    """Whole numbers divided as Java divides them: what is left over is cut off."""
-    return np.where(numbers < 0, -(-numbers // size), numbers // size)
-
-
 class Zone:
     """A time zone.
 
