@@ -350,6 +350,26 @@ def test_words_that_fail_do_so_where_a_row_has_them() -> None:
                 begun.results(encoded=True)
 
 
+def test_what_may_fail_is_chosen_row_by_row() -> None:
+    # In the first of the parts that are computed one after the other no row asks for it.
+    s, n = AttributeReference(name="s", type_=STRING), AttributeReference(name="n", type_=INT)
+    second = _call("element_at", _call("split", s, lit(","), lit(-1)), lit(2))
+    late = _call(">", n, lit(100_000))
+    given = [
+        _call("if", late, second, _call("upper", s)),
+        _call("coalesce", _call("if", late, Literal(value=None, type_=STRING), s), second),
+    ]
+    program = compile_program(given, [n, s])
+    assert program is not None
+    words = pa.array(["d", "c", None] * 30_000 + ["a,b", None] * 30_000)
+    numbers = pa.array(np.arange(len(words)) + np.where(np.arange(len(words)) < 90_000, 0, 20_000))
+    batch = [numbers.cast(pa.int32()), words.dictionary_encode(null_encoding="encode")]
+    found = Evaluator(program).evaluate(pa.RecordBatch.from_arrays(batch, ["n", "s"]))
+    late_ones = ["b", None] * 30_000
+    assert found[0].to_pylist() == ["D", "C", None] * 30_000 + late_ones
+    assert found[1].to_pylist() == ["d", "c", None] * 30_000 + late_ones
+
+
 def test_conditions_that_cannot_fail_are_asked_of_rows_that_have_not_passed() -> None:
     n, m = (AttributeReference(name=name, type_=INT) for name in "nm")
     small, even = _call("<", n, lit(900)), _call("=", _call("%", n, lit(2)), lit(0))

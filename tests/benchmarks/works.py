@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .join_works import JOINS
+from .key_works import KEYS
 from .main_works import MAIN
 from .message_works import MESSAGES
 from .ordinary_works import ORDINARY
@@ -10,5 +11,5 @@ from .reading_works import READINGS
 from .unseen_works import UNSEEN
 from .work import Work
 
-_ALL = (*MAIN, *ORDINARY, *READINGS, *MESSAGES, *JOINS, *UNSEEN)
+_ALL = (*MAIN, *ORDINARY, *READINGS, *MESSAGES, *KEYS, *JOINS, *UNSEEN)
 WORKS: dict[str, Work] = {work.name: work for work in _ALL}

@@ -288,8 +288,8 @@ class Rows:
 
     def _common_words(self, place: int, step: Step, values: Sequence[Value]) -> CommonWords | None:
         """The words of all that a step may choose, the same for all rows of a batch; None: it
-        chooses no words."""
-        if step.kind != "string":
+        chooses no words, or what may be computed for some rows only."""
+        if step.kind != "string" or any(self._steps[i].raises for i in step.chosen):
             return None
         if place not in self._words.common:
             self._words.common[place] = CommonWords.of(values, self._words.most)
@@ -297,7 +297,7 @@ class Rows:
 
     def _first(self, place: int, step: Step) -> Any:
         first = self.encoded(step.inputs[0])
-        if is_encoded(first) and not any(self._steps[i].raises for i in step.inputs):
+        if is_encoded(first) and not any(self._steps[i].raises for i in step.inputs[1:]):
             if not first.dictionary.null_count:
                 return first
             values = [first, *map(self.encoded, step.inputs[1:])]
