@@ -27,7 +27,7 @@ from .moments import MOMENTS
 
 Fold = Callable[[Any, KeyRuns], Any | None]
 
-_REPEATED = 4  # rows a word: their order is that of the words
+_REPEATED = 4  # rows for each word, at least, where strings are compared by the words' order
 _LOOK = 1_024  # rows that say whether strings repeat
 
 

@@ -20,7 +20,7 @@ from .values.vectors import (
 )
 
 _MOST_TOO_MANY = 4
-"""A condition is computed of so many times as many rows as needed, if these need not be taken."""
+"""A condition is computed for at most so many times the rows that it is needed for."""
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,8 @@ class _Passed:
     def and_then(self, condition: int) -> _Passed:
         """Those that pass one more condition.
 
-        One that cannot fail is computed of rows that did not pass the last one, too, where they are
-        not many: to take the others of all its columns would take longer.
+        One that cannot fail is computed for rows that did not pass the last one, too, if these are
+        not many: to pick the others from its columns would take longer.
         """
         rows, mask, before = self.rows, None, self.kept
         if self.among is not None and not rows.can_stop(condition):

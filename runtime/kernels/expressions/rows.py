@@ -80,7 +80,7 @@ class Rows:
         return self._steps[place].kind
 
     def can_stop(self, place: int) -> bool:
-        """Whether a step can stop a query that Spark would not stop for rows that are not asked."""
+        """Whether a step, computed for rows for which Spark leaves it out, can stop a query."""
         return can_stop(self._steps, place)
 
     def where(self, mask: Any) -> Rows:
@@ -156,8 +156,8 @@ class Rows:
     def _of_words(self, place: int, step: Step) -> Value | None:
         """What a step gives, computed once for each word of the only column that it takes.
 
-        Of several columns for each combination of their words, if these are few. None where a word
-        fails that perhaps no row has: then it is seen row by row.
+        Of several columns for each combination of their words, if these are few. None where it
+        fails for a word: perhaps no row has that, so it is computed row by row.
         """
         if step.raises and sum(self._steps[i].name != "literal" for i in step.inputs) > 1:
             return None  # what one input gives may say that another one is not computed
