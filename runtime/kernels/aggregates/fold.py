@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..columns.decimals import decimals, halves, is_wide
+from ..columns.distinct import few
+from ..columns.ordering import ranks
 from ..errors import sum_overflow
 from ..sketches.bitmaps import fold_bytes
 from ..sketches.histograms import fold_histograms
@@ -26,9 +28,6 @@ from .lists import LIST_MERGES, fold_lists
 from .moments import MOMENTS
 
 Fold = Callable[[Any, KeyRuns], Any | None]
-
-_REPEATED = 4  # rows for each word, at least, where strings are compared by the words' order
-_LOOK = 1_024  # rows that say whether strings repeat
 
 
 def fold_columns(
@@ -213,20 +212,16 @@ def _float_extremum(column: Any, runs: KeyRuns, sign: int) -> Any | None:
 
 
 def _word_extremum(column: Any, runs: KeyRuns, function: np.ufunc, sign: int) -> Any | None:
-    """The last or first string in the order of bytes; None if most rows have one of their own."""
-    if len(column) > _LOOK and _REPEATED * pc.count_distinct(column[:_LOOK]).as_py() > _LOOK:
+    """The greatest or least string in the order of bytes; None if most strings are different."""
+    coded = few(column)
+    if coded is None:
         return None
-    coded = column.dictionary_encode()
     words = coded.dictionary
-    if _REPEATED * len(words) > len(column):
-        return None
-    order = pc.array_sort_indices(words).to_numpy().astype(np.int64)
     lowest = -1 if sign > 0 else len(words)
-    places = np.append(np.argsort(order), lowest)  # of null the last one
-    numbers = places[coded.indices.fill_null(len(words)).to_numpy()]
-    best = runs.reduce(function, numbers, lowest)
-    missing = (best == lowest) if column.null_count else None
-    return words.take(pa.array(np.append(order, 0)[best], mask=missing))
+    places = np.append(ranks(words), lowest)  # the last one is that of null
+    best = runs.reduce(function, places[coded.indices.fill_null(len(words)).to_numpy()], lowest)
+    ordered = words.take(pc.array_sort_indices(words))
+    return ordered.take(pa.array(best, mask=best == lowest))
 
 
 _OF_NUMBERS: dict[str, Fold] = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -109,29 +110,29 @@ class Computation:
         observed = self._program.observed
         if observed is None:
             return []
-        parts = [part.after(observed.passed)[0] for part in self._parts]
+        parts = [part.after(observed.passed).rows for part in self._parts]
         return [repeated(rows.value(observed.place), rows.count) for rows in parts]
 
     @property
     def count(self) -> int:
         """How many rows pass the conditions."""
-        return sum(part.passing[0].count for part in self._parts)
+        return sum(part.passing.rows.count for part in self._parts)
 
     @property
     def kept(self) -> Any:
         """Which rows pass the conditions, a boolean array; None: all do."""
         passing = [part.passing for part in self._parts]
-        if all(kept is None for _, kept in passing):
+        if all(one.kept is None for one in passing):
             return None
         return pa.concat_arrays(
-            [pa.repeat(True, rows.count) if kept is None else kept for rows, kept in passing]
+            [pa.repeat(True, p.rows.count) if p.kept is None else p.kept for p in passing]
         )
 
     def where(self, mask: Any) -> Computation:
         """The same of those rows alone, of the ones that pass, for which a mask is true."""
         parts, start = [], 0
         for part in self._parts:
-            rows, _ = part.passing
+            rows = part.passing.rows
             own = truths(mask.slice(start, rows.count))
             start += rows.count
             parts.append(_Part(rows.where(own), ()))
@@ -144,15 +145,20 @@ class _Passed:
 
     Attributes:
         rows: these.
-        kept: which of all rows they are; None: all.
-        among: the rows of which a condition was computed last, and which of them it kept.
-        before: which of all rows those are; None: all.
+        among: those of which they were chosen; None: they are all rows.
+        mask: which of those they are.
     """
 
     rows: Rows
-    kept: Any
-    among: tuple[Rows, Any] | None = None
-    before: Any = None
+    among: _Passed | None = None
+    mask: Any = None
+
+    @cached_property
+    def kept(self) -> Any:
+        """Which of all rows these are; None: all."""
+        if self.among is None or self.among.kept is None:
+            return self.mask
+        return truths(spread(self.mask, self.among.kept))
 
     def and_then(self, condition: int) -> _Passed:
         """Those that pass one more condition.
@@ -160,44 +166,41 @@ class _Passed:
         One that cannot fail is computed for rows that did not pass the last one, too, if these are
         not many: to pick the others from its columns would take longer.
         """
-        rows, mask, before = self.rows, None, self.kept
-        if self.among is not None and not rows.can_stop(condition):
-            wider, own = self.among
-            if wider.count <= _MOST_TOO_MANY * rows.count:
-                rows, mask, before = wider, own, self.before
-        passed = truths(repeated(rows.value(condition), rows.count))
+        among, mask = self, None
+        wider = self.among
+        near = wider is not None and wider.rows.count <= _MOST_TOO_MANY * self.rows.count
+        if wider is not None and near and not self.rows.can_stop(condition):
+            among, mask = wider, self.mask
+        passed = truths(repeated(among.rows.value(condition), among.rows.count))
         if mask is not None:
             passed = pc.and_(passed, mask)
         if passed.true_count == self.rows.count:
             return self
-        kept = passed if before is None else truths(spread(passed, before))
-        return _Passed(rows.where(passed), kept, (rows, passed), before)
+        return _Passed(among.rows.where(passed), among, passed)
 
 
-@dataclass
 class _Part:
     """Some rows of a batch, and what they have to pass."""
 
-    rows: Rows
-    conditions: tuple[int, ...]
-    _known: list[_Passed] = field(default_factory=list)
+    def __init__(self, rows: Rows, conditions: tuple[int, ...]) -> None:
+        self._conditions = conditions
+        self._passed = [_Passed(rows)]
 
     @property
-    def passing(self) -> tuple[Rows, Any]:
-        """The rows that pass, and which these are; None: all."""
-        return self.after(len(self.conditions))
+    def passing(self) -> _Passed:
+        """The rows that pass all conditions."""
+        return self.after(len(self._conditions))
 
-    def after(self, count: int) -> tuple[Rows, Any]:
-        """The rows that pass the first conditions, and which these are; None: all."""
-        known = self._known or [_Passed(self.rows, None)]
-        self._known = known
-        while len(known) <= count:
-            known.append(known[-1].and_then(self.conditions[len(known) - 1]))
-        return known[count].rows, known[count].kept
+    def after(self, count: int) -> _Passed:
+        """The rows that pass the first conditions."""
+        while len(self._passed) <= count:
+            condition = self._conditions[len(self._passed) - 1]
+            self._passed.append(self._passed[-1].and_then(condition))
+        return self._passed[count]
 
     def results(self, places: Sequence[int], *, encoded: bool, encoded_lists: bool) -> list[Any]:
         """What steps give, an array each."""
-        rows, _ = self.passing
+        rows = self.passing.rows
 
         def value(place: int) -> Any:
             as_list = rows.kind(place)[0] == "array"

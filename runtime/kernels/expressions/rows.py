@@ -261,7 +261,7 @@ class Rows:
     def _case(self, place: int, step: Step) -> Any:
         """Inputs are condition, value, condition, value, ..., otherwise."""
         inputs = step.inputs
-        raising = any(self._steps[place].raises for place in inputs)
+        raising = any(self._steps[i].raises for i in inputs)
         left = pa.repeat(True, self.count) if raising else None
         masks, values = [], []
         for condition, value in zip(inputs[:-1:2], inputs[1:-1:2], strict=True):
@@ -274,7 +274,9 @@ class Rows:
             masks.append(chosen)
             values.append(self._choice(chosen, value))
         values.append(self._choice(left, inputs[-1]))
-        words = self._common_words(place, step, values)
+        words = None
+        if not any(self._steps[i].raises for i in step.chosen):
+            words = self._common_words(place, step, values)
         result, *others = reversed(
             list(map(decoded, values)) if words is None else words.numbers(values)
         )
@@ -288,8 +290,8 @@ class Rows:
 
     def _common_words(self, place: int, step: Step, values: Sequence[Value]) -> CommonWords | None:
         """The words of all that a step may choose, the same for all rows of a batch; None: it
-        chooses no words, or what may be computed for some rows only."""
-        if step.kind != "string" or any(self._steps[i].raises for i in step.chosen):
+        chooses no words."""
+        if step.kind != "string":
             return None
         if place not in self._words.common:
             self._words.common[place] = CommonWords.of(values, self._words.most)

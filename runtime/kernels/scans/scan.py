@@ -245,9 +245,8 @@ def _scanned(
             count = len(places)
     if not count:
         return None
-    hashes = hashes_of(keys, count)
     columns = batch_of(_travelling(scan, values, keys), count)
-    return PlacedRows(places, hashes, columns, file.origin)
+    return PlacedRows(places, hashes_of(keys, count), columns, file.origin)
 
 
 def _travelling(scan: RowsOnTheWay, values: Computation, keys: list[Any]) -> list[Any]:

@@ -151,12 +151,7 @@ class Program:
 
     @property
     def _needed(self) -> Sequence[int]:
-        """The places of the steps that results need, the last ones first."""
-        needed = set(self.results)
-        for place in reversed(range(len(self.steps))):
-            if place in needed:
-                needed.update(self._columns_of(place))
-        return sorted(needed, reverse=True)
+        return _with_inputs(self.steps, self.results)
 
     def _columns_of(self, place: int) -> Sequence[int]:
         """The inputs of a step that are not constants."""
@@ -169,9 +164,17 @@ class Program:
 
 
 def can_stop(steps: Sequence[Step], place: int) -> bool:
-    """Whether what a step needs can raise, or refuses values that Spark takes."""
-    step = steps[place]
-    return step.raises or _refuses(step) or any(can_stop(steps, i) for i in step.inputs)
+    """Whether a step or one that it needs can raise, or refuses values that Spark takes."""
+    return any(steps[i].raises or _refuses(steps[i]) for i in _with_inputs(steps, (place,)))
+
+
+def _with_inputs(steps: Sequence[Step], places: Iterable[int]) -> Sequence[int]:
+    """The places of some steps and of all that they need."""
+    needed = set(places)
+    for place in reversed(range(len(steps))):
+        if place in needed:
+            needed.update(steps[place].inputs)
+    return list(needed)
 
 
 def _positions(steps: Iterable[Step]) -> frozenset[int]:

@@ -52,9 +52,9 @@ class CommonWords:
     def first(self, values: Sequence[Value]) -> Any:
         """Of each row the first value that is not null, encoded; the first one is a column."""
         result, *others = self.numbers(values)
-        null = pc.index(self.words.is_null(), True)
+        null = pc.index(self.words.is_null(), True).cast(pa.int32())
         for other in others:
-            result = pc.if_else(pc.equal(result, null.cast(pa.int32())), other, result)
+            result = pc.if_else(pc.equal(result, null), other, result)
         return self.column(result)
 
 
