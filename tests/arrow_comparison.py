@@ -59,6 +59,11 @@ class Data:
             self.batch.schema.names,
         )
 
+    @cached_property
+    def plain(self) -> dict[str, list[object]]:
+        """The rows column by column, as `plain` has them."""
+        return {name: plain(self.batch.column(name)) for name in self.batch.schema.names}
+
     @property
     def schema(self) -> str:
         return ", ".join(f"{column.name} {column.data_type.sql}" for column in self.columns)
@@ -120,22 +125,36 @@ class Outcome:
         try:
             (array,) = made.evaluate(data.batch)
         except KernelError:
-            parts = []
-            for i in range(self.count):
-                try:
-                    parts.append(made.evaluate(data.batch.slice(i, 1))[0])
-                except KernelError as error:
-                    self.errors[i] = error
-            array = pa.concat_arrays(parts) if parts else None
-            good = iter([] if array is None else plain(array))
-            self.values = [None if i in self.errors else next(good) for i in range(self.count)]
-            self.type = None if array is None else array.type
+            self.values, self.type = self._row_by_row(made, data)
         else:
             array.validate(full=True)
             self.values, self.type = plain(array), array.type
             (of_words,) = made.evaluate(data.encoded)
             assert of_words.type == array.type
             assert plain(of_words) == self.values, plan_text(expression)
+
+    def _row_by_row(self, made: Evaluator, data: Data) -> tuple[list[object], Any]:
+        """The values, None where one fails, and their type; rows of the same inputs once."""
+        inputs = [
+            data.plain[column.name]
+            for column in data.columns
+            if column.expr_id in self.expression.references
+        ]
+        firsts: dict[tuple[object, ...], int] = {}
+        same = [firsts.setdefault(tuple(c[i] for c in inputs), i) for i in range(self.count)]
+        parts, failed = [], {}
+        for i in firsts.values():
+            try:
+                parts.append(made.evaluate(data.batch.slice(i, 1))[0])
+            except KernelError as error:
+                failed[i] = error
+        self.errors = {i: failed[first] for i, first in enumerate(same) if first in failed}
+        if not parts:
+            return [None] * self.count, None
+        array = pa.concat_arrays(parts)
+        good = zip((i for i in firsts.values() if i not in failed), plain(array), strict=True)
+        values = dict(good)
+        return [values.get(first) for first in same], array.type
 
     def fine(self) -> pa.Array:
         """Which rows do not fail."""
@@ -220,7 +239,7 @@ def difference(
         for row, error in outcome.failures():
             if _is_known(outcome.expression, error):
                 continue
-            text = answer_of(
+            text = _error_of(
                 session, f"SELECT {sql(outcome.expression)} FROM rows WHERE row = {row}"
             )
             if not isinstance(text, str) or _rounded(text) != _rounded(error.message):
@@ -257,6 +276,14 @@ def answer_of(session: SparkSession, query: str) -> Any:
     """The answer, or the first line of the error."""
     try:
         return session.sql(query).toArrow()
+    except Exception as error:
+        return str(error).split("\n")[0]
+
+
+def _error_of(session: SparkSession, query: str) -> Any:
+    """The first line of the error, or the rows; sooner than by Arrow, whose server must end."""
+    try:
+        return session.sql(query).collect()
     except Exception as error:
         return str(error).split("\n")[0]
 
