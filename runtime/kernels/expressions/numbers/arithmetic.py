@@ -24,7 +24,6 @@ from ..values.vectors import (
     made,
     null_where,
     numbers,
-    of_one_length,
     plain_type,
     row_count,
 )
@@ -220,19 +219,18 @@ def factorial(step: Step, value: Any) -> Any:
 
 def bucket(step: Step, value: Value, least: Value, greatest: Value, count: Value) -> Any:
     """`width_bucket`: the number of the bucket, of so many equal ones, in which a number lies."""
-    given = of_one_length(value, least, greatest, count)
-    x, low, high = (numbers(one) for one in given[:3])
-    buckets = numbers(given[3]).astype(np.int64)
+    x, low, high = (numbers(one) for one in (value, least, greatest))
+    buckets = numbers(count).astype(np.int64)
     with np.errstate(all="ignore"):
         up = low < high
         distance = buckets.astype(np.float64) * np.where(up, x - low, low - x)
         place = distance / np.where(up, high - low, low - high)
-        inside = saturated(np.nan_to_num(place), np.int64) + 1
+        inside = saturated(place, np.int64) + 1
         below, above = np.where(up, x < low, x > low), np.where(up, x >= high, x <= high)
     found = np.where(below, 0, np.where(above, buckets + 1, inside))
     bounded = np.isfinite(low) & np.isfinite(high) & (low != high) & ~np.isnan(x)
     none = ~bounded | (buckets <= 0) | (buckets == np.iinfo(np.int64).max)
-    return null_where(made(found, *given), none)
+    return null_where(made(found, value, least, greatest, count), none)
 
 
 def whole(step: Step, value: Any) -> Any:

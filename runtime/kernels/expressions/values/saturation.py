@@ -10,8 +10,10 @@ import numpy as np
 def saturated(data: Any, kind: Any) -> Any:
     """Floats as whole numbers as Java casts them: NaN is 0, what is beyond is the extreme."""
     limits = np.iinfo(kind)
-    wide = data.astype(np.float64)
+    wide = data.astype(np.float64, copy=False)
     with np.errstate(invalid="ignore"):
+        if wide.size and wide.min() > float(limits.min) and wide.max() < float(limits.max):
+            return wide.astype(kind)
         inside = (wide > float(limits.min)) & (wide < float(limits.max))
         found = np.where(inside, wide, 0).astype(kind)
     found = np.where(wide >= float(limits.max), limits.max, found)
