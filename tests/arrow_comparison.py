@@ -142,18 +142,17 @@ class Outcome:
         ]
         firsts: dict[tuple[object, ...], int] = {}
         same = [firsts.setdefault(tuple(c[i] for c in inputs), i) for i in range(self.count)]
-        parts, failed = [], {}
+        parts, failed = {}, {}
         for i in firsts.values():
             try:
-                parts.append(made.evaluate(data.batch.slice(i, 1))[0])
+                (parts[i],) = made.evaluate(data.batch.slice(i, 1))
             except KernelError as error:
                 failed[i] = error
         self.errors = {i: failed[first] for i, first in enumerate(same) if first in failed}
         if not parts:
             return [None] * self.count, None
-        array = pa.concat_arrays(parts)
-        good = zip((i for i in firsts.values() if i not in failed), plain(array), strict=True)
-        values = dict(good)
+        array = pa.concat_arrays(list(parts.values()))
+        values = dict(zip(parts, plain(array), strict=True))
         return [values.get(first) for first in same], array.type
 
     def fine(self) -> pa.Array:
@@ -239,9 +238,8 @@ def difference(
         for row, error in outcome.failures():
             if _is_known(outcome.expression, error):
                 continue
-            text = _error_of(
-                session, f"SELECT {sql(outcome.expression)} FROM rows WHERE row = {row}"
-            )
+            asked = f"SELECT {sql(outcome.expression)} FROM rows WHERE row = {row}"
+            text = answer_of(session, asked, in_arrow=False)
             if not isinstance(text, str) or _rounded(text) != _rounded(error.message):
                 found.append(f"{sql(outcome.expression)} row {row}: Spark {text}, here {error}")
     return found
@@ -272,18 +270,11 @@ def _rounded(message: str) -> str:
     return re.sub(r"[0-9.]+E[0-9]+", lambda number: f"{float(number[0]):.6e}", line)
 
 
-def answer_of(session: SparkSession, query: str) -> Any:
-    """The answer, or the first line of the error."""
+def answer_of(session: SparkSession, query: str, *, in_arrow: bool = True) -> Any:
+    """The answer, or the first line of the error, which is sooner there if not asked in Arrow."""
     try:
-        return session.sql(query).toArrow()
-    except Exception as error:
-        return str(error).split("\n")[0]
-
-
-def _error_of(session: SparkSession, query: str) -> Any:
-    """The first line of the error, or the rows; sooner than by Arrow, whose server must end."""
-    try:
-        return session.sql(query).collect()
+        frame = session.sql(query)
+        return frame.toArrow() if in_arrow else frame.collect()
     except Exception as error:
         return str(error).split("\n")[0]
 

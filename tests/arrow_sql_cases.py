@@ -40,7 +40,6 @@ CASES: dict[str, tuple[str, ...]] = {
         "transform(days, d -> dayname(d) || monthname(d))",
         "transform(doubles, d -> nanvl(degrees(d), x))",
         "transform(ints, i -> bit_count(i))",
-        "nanvl(x, x / 0)",
         "transform(array(a, b), e -> e + 1)",
         "transform(array(1, 2, 3), e -> e + a)",
     ),
@@ -227,6 +226,13 @@ CASES: dict[str, tuple[str, ...]] = {
         "xxhash64(named_struct('a', a, 't', t, 's', texts))",
         "xxhash64(decimals, days, doubles)",
         "hash(CAST(sec AS DECIMAL(38, 20)))",
+    ),
+    "numbers": (
+        "nanvl(x, x / 0)",
+        "width_bucket(x, 0D, 10D, 5)",
+        "width_bucket(x, 10D, -1D, l)",
+        "width_bucket(5D, x, 10D, 3)",
+        "width_bucket(x, 0D, 1D, 9223372036854775807)",
     ),
     "casts": (
         "CAST(ints AS ARRAY<STRING>)",

@@ -227,7 +227,7 @@ def bucket(step: Step, value: Value, least: Value, greatest: Value, count: Value
         place = distance / np.where(up, high - low, low - high)
         inside = saturated(place, np.int64) + 1
         below, above = np.where(up, x < low, x > low), np.where(up, x >= high, x <= high)
-    found = np.where(below, 0, np.where(above, buckets + 1, inside))
+        found = np.where(below, 0, np.where(above, buckets + 1, inside))
     bounded = np.isfinite(low) & np.isfinite(high) & (low != high) & ~np.isnan(x)
     none = ~bounded | (buckets <= 0) | (buckets == np.iinfo(np.int64).max)
     return null_where(made(found, value, least, greatest, count), none)

@@ -122,11 +122,8 @@ class Program:
         """
         results = self.results[start:end]
         passed = self.conditions if conditions else ()
-        needed = {*results, *passed}
-        for place in reversed(range(len(self.steps))):
-            if place in needed:
-                needed.update(self.steps[place].inputs)
-        number = {place: i for i, place in enumerate(sorted(needed))}
+        needed = _with_inputs(self.steps, (*results, *passed))
+        number = {place: i for i, place in enumerate(needed)}
         steps = (
             replace(self.steps[place], inputs=tuple(number[i] for i in self.steps[place].inputs))
             for place in number
@@ -169,12 +166,12 @@ def can_stop(steps: Sequence[Step], place: int) -> bool:
 
 
 def _with_inputs(steps: Sequence[Step], places: Iterable[int]) -> Sequence[int]:
-    """The places of some steps and of all that they need."""
+    """The places of some steps and of all that they need, ascending."""
     needed = set(places)
     for place in reversed(range(len(steps))):
         if place in needed:
             needed.update(steps[place].inputs)
-    return list(needed)
+    return sorted(needed)
 
 
 def _positions(steps: Iterable[Step]) -> frozenset[int]:

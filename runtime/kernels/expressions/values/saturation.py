@@ -12,9 +12,9 @@ def saturated(data: Any, kind: Any) -> Any:
     limits = np.iinfo(kind)
     wide = data.astype(np.float64, copy=False)
     with np.errstate(invalid="ignore"):
-        if wide.size and wide.min() > float(limits.min) and wide.max() < float(limits.max):
-            return wide.astype(kind)
         inside = (wide > float(limits.min)) & (wide < float(limits.max))
+        if inside.all():
+            return wide.astype(kind)
         found = np.where(inside, wide, 0).astype(kind)
     found = np.where(wide >= float(limits.max), limits.max, found)
     return np.where(wide <= float(limits.min), limits.min, found).astype(kind)
