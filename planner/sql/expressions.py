@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 from ..model.expressions.core import Alias, Expression, Literal
 from ..model.expressions.subqueries import Exists, InSubquery, ListQuery
@@ -167,12 +168,18 @@ class ExpressionParser(PrimaryParser):
         return self.function(start, "not", node) if negated else node
 
     def _like_patterns(self, start: int, left: Expression, name: str, negated: bool) -> Expression:
-        """LIKE ANY and LIKE ALL: functions of the text and all patterns."""
+        """LIKE ANY and LIKE ALL: one function of constant strings, else a LIKE for each pattern."""
         kind = "likeall" if self.token.symbol == "ALL" else "likeany"
         self.advance()
         patterns = self.optional_list(self.expression)
         if not patterns:
             return self.refuse_at("INVALID_SQL_SYNTAX.EMPTY_QUANTIFIED_PATTERN", self.origin(start))
+        if not all(isinstance(p, Literal) and p.type_ == STRING for p in patterns):
+            tests = [self.function(start, name, left, pattern) for pattern in patterns]
+            if negated:
+                tests = [self.function(start, "not", test) for test in tests]
+            joint = "and" if kind == "likeall" else "or"
+            return reduce(lambda one, other: self.function(start, joint, one, other), tests)
         arguments = [left, *patterns]
         if name == "ilike":
             arguments = [UnresolvedFunction(name="lower", arguments=(one,)) for one in arguments]

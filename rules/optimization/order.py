@@ -118,6 +118,8 @@ FINISH = Batch(
         # What was pushed down to constant rows is computed now.
         rule(local_relations.convert_to_local_relations),
         rule(local_relations.propagate_empty_relations),
+        # A join that has become another one pads no column any more.
+        rule(nulls.update_nullability, *nulls.CHANGE_NULLABILITY),
     ),
     once=True,
 )
@@ -169,6 +171,7 @@ BATCHES = (
             rule(local_relations.optimize_limit_zero),
             rule(local_relations.convert_to_local_relations),
             rule(local_relations.propagate_empty_relations),
+            rule(nulls.update_nullability, *nulls.CHANGE_NULLABILITY),
         ),
         once=True,
     ),

@@ -7,10 +7,14 @@ from datetime import UTC, timedelta, timezone, tzinfo
 
 _UTC = ("UTC", "Z", "z", "GMT", "UT", "Etc/UTC", "Etc/GMT")
 _FIXED = re.compile(r"(?:UTC|GMT|UT)?([+-])(\d{1,2})(?::?(\d{2})|:(\d))?(?::?(\d{2}))?")
+_FARTHEST = 18 * 3600
 
 
 def fixed_offset(name: str) -> int | None:
-    """The seconds of a zone that never changes, such as `UTC` or `+02:00`; None: of another."""
+    """The seconds of a zone that never changes, such as `UTC` or `+02:00`; None: of another.
+
+    None is farther from UTC than 18 hours, as in Java.
+    """
     if name in _UTC:
         return 0
     found = _FIXED.fullmatch(name)
@@ -18,6 +22,8 @@ def fixed_offset(name: str) -> int | None:
         return None
     minutes = int(found[3] or found[4] or 0)
     seconds = int(found[2]) * 3600 + minutes * 60 + int(found[5] or 0)
+    if minutes > 59 or seconds > _FARTHEST:
+        return None
     return -seconds if found[1] == "-" else seconds
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ....planner.model import registry
 from ....planner.model.catalog import Source, TempView
-from ....planner.model.expressions.core import Alias, AttributeReference, Call, Expression, Literal
+from ....planner.model.expressions.core import Alias, AttributeReference, Call, Expression
 from ....planner.model.expressions.evaluation import constant_of, evaluate
 from ....planner.model.expressions.unresolved import UnresolvedFunction
 from ....planner.model.formats import metadata_type
 from ....planner.model.functions.coercion import common_type
-from ....planner.model.plans.logical import Join, Project
+from ....planner.model.plans.logical import Join, Project, Union
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import (
     LocalRelation,
@@ -125,7 +127,7 @@ def rename_columns(plan: SubqueryAlias) -> SubqueryAlias:
 
 
 def resolve_inline_table(table: UnresolvedInlineTable, context: Context) -> LogicalPlan:
-    """The rows computed; the table as it is while an expression cannot be resolved.
+    """The rows of the table, computed as far as they can be.
 
     Raises:
         AnalysisError: rows of different lengths, expressions that are no constants, types that do
@@ -147,18 +149,34 @@ def resolve_inline_table(table: UnresolvedInlineTable, context: Context) -> Logi
         _kind(column, name, table, context)
         for column, name in zip(columns, table.names, strict=True)
     ]
-    values: list[tuple[Literal, ...]] = []
-    for row in rows:
-        literals = [_value(e, kind, context) for e, kind in zip(row, kinds, strict=True)]
-        known = tuple(value for value in literals if value is not None)
-        if len(known) < len(literals):
-            return table
-        values.append(known)
+    cast = [
+        [
+            e if e.data_type == kind else context.cast(e, kind)
+            for e, kind in zip(row, kinds, strict=True)
+        ]
+        for row in rows
+    ]
+    values = [[evaluate(e) for e in row] for row in cast]
+    if any(value is None for row in values for value in row):
+        return _computed_rows(table.names, cast)
     attributes = tuple(
         AttributeReference(name=name, type_=kind, is_nullable=any(e.nullable for e in column))
         for name, kind, column in zip(table.names, kinds, columns, strict=True)
     )
-    return LocalRelation(attributes=attributes, rows=tuple(values))
+    literals = tuple(tuple(v for v in row if v is not None) for row in values)
+    return LocalRelation(attributes=attributes, rows=literals)
+
+
+def _computed_rows(names: Sequence[str], rows: Sequence[Sequence[Expression]]) -> LogicalPlan:
+    """Rows of which a value is not known before the query runs, such as the time of a batch."""
+    projects = [
+        Project(
+            project_list=tuple(Alias(child=e, name=n) for e, n in zip(row, names, strict=True)),
+            child=OneRowRelation(),
+        )
+        for row in rows
+    ]
+    return projects[0] if len(projects) == 1 else Union(inputs=tuple(projects))
 
 
 def _check_lengths(table: UnresolvedInlineTable) -> None:
@@ -184,12 +202,6 @@ def _kind(
             colName=to_sql_id(name),
         )
     return kind
-
-
-def _value(expression: Expression, kind: DataType, context: Context) -> Literal | None:
-    if expression.data_type != kind:
-        expression = context.cast(expression, kind)
-    return evaluate(expression)
 
 
 def resolve_table_function(function: UnresolvedTableFunction, context: Context) -> LogicalPlan:

@@ -48,9 +48,17 @@ def resolve_over(
     """The expressions over the child's columns or what lies below them, and the child for it.
 
     Over an aggregation ORDER BY means the select list's columns first; HAVING (`input_first`) the
-    grouping columns, and in aggregate functions the input's. `fields`: whether a field that one of
-    the child's columns lacks is an error, as everywhere but in ORDER BY.
+    grouping columns, and in aggregate functions the input's. The columns of a query around this one
+    come last. `fields`: whether a field that one of the child's columns lacks is an error, as
+    everywhere but in ORDER BY.
     """
+    if context.outer is not None:
+        inside = replace(context, outer=None)
+        found, below = resolve_over(
+            expressions, child, inside, input_first=input_first, fields=fields
+        )
+        if all(e.resolved and _is_covered(e, below) for e in found):
+            return found, below
     aggregate = _aggregate_below(child)
     above = Resolver(child.output, context, ambiguous=False, fields=fields)
     if any(e.exists(is_grouping_call) for e in expressions):

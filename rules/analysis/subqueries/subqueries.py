@@ -9,6 +9,7 @@ from ....planner.model.expressions.core import (
     AttributeReference,
     Expression,
 )
+from ....planner.model.expressions.equality import same
 from ....planner.model.expressions.subqueries import (
     Exists,
     InSubquery,
@@ -147,7 +148,7 @@ def misplaced_subqueries(plan: LogicalPlan) -> AnalysisError | None:
 def _ungrouped(
     subquery: ScalarSubquery, expression: Expression, plan: Aggregate
 ) -> AnalysisError | None:
-    if any(subquery in key.walk() for key in plan.grouping):
+    if any(same(subquery, e) for key in plan.grouping for e in key.walk()):
         return None
     aggregates = expression.collect(AggregateExpression)
     if any(inner is subquery for a in aggregates for inner in subqueries_in(a)):

@@ -6,7 +6,7 @@ import re
 
 from ....planner.model.expressions.core import Call, Expression, Literal, lit
 from ....planner.model.expressions.equality import ExpressionSet, canonical, same
-from ....planner.model.expressions.predicates import conjunction, disjunction, split_conjuncts
+from ....planner.model.expressions.predicates import balanced, split_conjuncts
 from ....planner.model.functions.build import (
     NULL_BOOLEAN,
     call,
@@ -148,19 +148,19 @@ def _simple(value: Expression, pattern: str, escape: str) -> Expression | None:
 
 def _like_many(like: Call) -> Expression:
     value, *patterns = like.arguments
-    constants = [p for p in patterns if isinstance(p, Literal)]
-    if len(constants) < len(patterns) or not is_cheap(value):  # each test would compute it again
+    if not is_cheap(value):  # each test would compute it again
         return like
     tests: list[Expression] = []
     left: list[Expression] = []
-    for pattern in constants:
-        simple = None if pattern.value is None else _simple(value, str(pattern.value), "\\")
+    for pattern in patterns:
+        assert isinstance(pattern, Literal)
+        simple = _simple(value, str(pattern.value), "\\")
         if simple is None:
             left.append(pattern)
         else:
             tests.append(negate(simple) if like.name.startswith("not") else simple)
     if not tests:
         return like
-    join = conjunction if like.name.endswith("all") else disjunction
-    joined = join(tests)
-    return join([joined, replace(like, arguments=(value, *left))]) if left else joined
+    joint = "and" if like.name.endswith("all") else "or"
+    joined = balanced(joint, tests)
+    return call(joint, joined, replace(like, arguments=(value, *left))) if left else joined

@@ -20,6 +20,7 @@ from ....planner.model.schemas.types import (
     IntegralType,
     NumericType,
     StringType,
+    TimestampNTZType,
 )
 from ....planner.model.settings.conf import Conf
 from ....planner.model.text.literal_text import pretty_sql
@@ -194,6 +195,8 @@ def _is_malformed(text: str, target: DataType) -> bool:
         day = _DATE.fullmatch(text)
         return day is None or not _is_day(day[1], day[2], day[3])
     moment = _TIMESTAMP.fullmatch(text)
+    if moment is None and isinstance(target, TimestampNTZType):
+        return True  # of no day
     if moment is None:
         today = _TIME.fullmatch(text) if text.startswith("T") or ":" in text else None
         return today is None or not _is_time(*today.groups())

@@ -90,7 +90,7 @@ def push_null_checks_down(expression: Expression) -> Expression:
     return disjunction(checks) if expression.name == "isnull" else conjunction(checks)
 
 
-_WITH_CONDITION = frozenset(("exists", "filter"))
+_WITH_CONDITION = frozenset(("filter", "map_filter"))  # not exists: null differs from false
 
 
 def replace_null_with_false(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

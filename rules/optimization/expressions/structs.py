@@ -18,7 +18,7 @@ from ..support import settings
 def simplify_extraction(expression: Expression) -> Expression:
     """`named_struct('a', x, 'b', y).a` -> `x`, `array(x, y)[0]` -> `x`, `map('a', x)['a']` -> `x`.
 
-    An index outside of the array stays: it may be an error. So does `element_at`.
+    An index outside of the array stays where it is an error. So does `element_at`.
     """
     if isinstance(expression, GetStructField):
         return _field(expression)
@@ -28,8 +28,10 @@ def simplify_extraction(expression: Expression) -> Expression:
         items = base.children
         if 0 <= key.value < len(items):
             return items[key.value]
+        if is_call(expression, "get_array_item") and not expression.ansi:
+            return null(expression.data_type)
     elif is_call(base, "map"):
-        return _entry(expression, base.children, key)
+        return _entry(base.children, key)
     return expression
 
 
@@ -73,21 +75,9 @@ def _parsed_field(field: GetStructField, parsed: Call) -> Expression:
     return replace(field, ordinal=0, child=replace(parsed, options=changed))
 
 
-def _entry(lookup: Call, entries: tuple[Expression, ...], key: Expression) -> Expression:
-    conditions: list[Expression] = []
-    values: list[Expression] = []
-    otherwise: Expression | None = None
-    for candidate, value in zip(entries[::2], entries[1::2], strict=True):
-        if same(candidate, key):
-            otherwise = value
-            break
-        if isinstance(candidate, Literal) and isinstance(key, Literal):
-            continue
-        conditions.append(call("=", key, candidate))
-        values.append(value)
-    if conditions:
-        return CaseWhen(conditions=tuple(conditions), values=tuple(values), otherwise=otherwise)
-    return null(lookup.data_type) if otherwise is None else otherwise
+def _entry(entries: tuple[Expression, ...], key: Expression) -> Expression:
+    conditions = tuple(call("=", key, candidate) for candidate in entries[::2])
+    return CaseWhen(conditions=conditions, values=entries[1::2], otherwise=None)
 
 
 def combine_updates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:

@@ -20,6 +20,7 @@ from ....planner.model.plans.logical import (
     Deduplicate,
     Distinct,
     EventTimeWatermark,
+    Expand,
     Filter,
     GlobalLimit,
     Join,
@@ -30,12 +31,19 @@ from ....planner.model.plans.logical import (
     Union,
     limited,
 )
-from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.plans.relations import LocalRelation, OneRowRelation
+from ....planner.model.plans.partitions import (
+    RebalancePartitions,
+    Repartition,
+    RepartitionByExpression,
+    Sample,
+)
+from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
+from ....planner.model.plans.relations import LocalRelation, OneRowRelation, Range
 from ....planner.model.plans.windows import Window, WindowGroupLimit
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import top_down, with_sides
+from .local_relations import empty_like
 
 
 def _number(expression: Expression) -> int | None:
@@ -53,20 +61,57 @@ def max_rows(plan: LogicalPlan) -> int | None:
             return 1
         case LocalRelation(rows=rows):
             return len(rows)
+        case Range():
+            return plan.row_count
         case Aggregate(grouping=()):
             return 1
+        case Expand(projections=projections):
+            below = max_rows(plan.child)
+            return None if below is None else below * len(projections)
         case GlobalLimit(limit=limit):
             below, number = max_rows(plan.child), _number(limit)
             return number if below is None or (number is not None and number < below) else below
+        case Offset(offset=offset):
+            below, number = max_rows(plan.child), _number(offset)
+            return None if below is None or number is None else max(0, below - number)
         case Union():
             counts = [max_rows(child) for child in plan.inputs]
             known = [count for count in counts if count is not None]
             return sum(known) if len(known) == len(counts) else None
-        case (
-            Project() | Filter() | Sort() | Aggregate() | Distinct() | LocalLimit() | Deduplicate()
-        ) | EventTimeWatermark():
+        case Join():
+            return _max_rows_of_join(plan)
+        case Sample():
+            return None if plan.with_replacement else max_rows(plan.child)
+        case UnaryNode() if isinstance(plan, _NO_MORE_ROWS):
             return max_rows(plan.child)
     return None
+
+
+_NO_MORE_ROWS = (
+    Aggregate,
+    Deduplicate,
+    Distinct,
+    EventTimeWatermark,
+    Filter,
+    LocalLimit,
+    Project,
+    RebalancePartitions,
+    Repartition,
+    RepartitionByExpression,
+    Sort,
+    Window,
+)
+
+
+def _max_rows_of_join(join: Join) -> int | None:
+    left = max_rows(join.left)
+    if join.join_type in SEMI_JOINS:
+        return left
+    right = max_rows(join.right)
+    if left is None or right is None or join.join_type == "ExistenceJoin":
+        return None
+    least = {"LeftOuter": left, "LeftSingle": left, "RightOuter": right, "FullOuter": left + right}
+    return max(left * right, least.get(join.join_type, 0))
 
 
 def max_rows_per_partition(plan: LogicalPlan) -> int | None:
@@ -85,8 +130,8 @@ def max_rows_per_partition(plan: LogicalPlan) -> int | None:
 def push_limits_down(node: LocalLimit | Join, conf: Conf) -> LogicalPlan:
     """A LocalLimit is repeated below a union, and below the preserved side of an outer join.
 
-    `LocalLimit 5, Union(a, b)` -> `LocalLimit 5, Union(LocalLimit 5 a, LocalLimit 5 b)`.
-    Idempotent: inputs that are bounded already get none.
+    `LocalLimit 5, Union(a, b)` -> `LocalLimit 5, Union(LocalLimit 5 a, LocalLimit 5 b)`. Where all
+    rows are ranked, only the first ones are. Idempotent: inputs that are bounded already get none.
     """
     if isinstance(node, Join):
         return _one_is_enough(node)
@@ -102,7 +147,31 @@ def push_limits_down(node: LocalLimit | Join, conf: Conf) -> LogicalPlan:
         case Project(child=Join() as join) as child:
             below = _through_join(node.limit, join)
             return node if below is join else replace(node, child=replace(child, child=below))
+        case Window() as window if _ranks_first_rows(window, node.limit):
+            return _with_first_rows(window, node.limit)
+        case Project(child=Window() as window) as child if _ranks_first_rows(window, node.limit):
+            return replace(child, child=_with_first_rows(window, node.limit))
     return node
+
+
+def _ranks_first_rows(window: Window, limit: Expression) -> bool:
+    """Whether the first rows of all have the ranks that they have among all."""
+    number, bound = _number(limit), max_rows(window.child)
+    ranks = (without_alias(item) for item in window.windows)
+    return (
+        not window.partition_by
+        and number is not None
+        and (bound is None or bound > number)
+        and all(isinstance(w, WindowExpression) and _limits_groups(w) for w in ranks)
+    )
+
+
+def _limits_groups(window: WindowExpression) -> bool:
+    return isinstance(window.function, Call) and window.function.spec.limits_groups
+
+
+def _with_first_rows(window: Window, limit: Expression) -> Window:
+    return replace(window, child=limited(Sort(child=window.child, order=window.order_by), limit))
 
 
 @top_down(GlobalLimit, holding=(Aggregate,))
@@ -227,14 +296,17 @@ def infer_window_limits(node: Filter, conf: Conf) -> LogicalPlan:
     """
     match node:
         case Filter(condition=condition, child=Window(order_by=order) as window) if order:
-            if isinstance(window.child, WindowGroupLimit):
+            found = _lowest_bound(condition, window)
+            if found is None or found[0] > _MOST or isinstance(window.child, WindowGroupLimit):
                 return node
-            limited = _with_group_limit(condition, window)
-            return node if limited is None else replace(node, child=limited)
+            if found[0] <= 0:
+                return empty_like(node)
+            return replace(node, child=_with_group_limit(window, *found))
     return node
 
 
-def _with_group_limit(condition: Expression, window: Window) -> Window | None:
+def _lowest_bound(condition: Expression, window: Window) -> tuple[int, Call] | None:
+    """The lowest rank that a filter lets pass at most, and its function."""
     found: list[tuple[int, Call]] = []
     for item in window.windows:
         if not isinstance(item, Alias) or not isinstance(item.child, WindowExpression):
@@ -245,14 +317,12 @@ def _with_group_limit(condition: Expression, window: Window) -> Window | None:
         bounds = [b for c in split_conjuncts(condition) if (b := _bound(c, item)) is not None]
         if bounds:
             found.append((min(bounds), function))
-    if not found:
-        return None
-    limit, rank = min(found, key=lambda pair: pair[0])
-    if not 0 < limit <= _MOST:
-        return None
+    return min(found, key=lambda pair: pair[0], default=None)
+
+
+def _with_group_limit(window: Window, limit: int, rank: Call) -> Window:
     if not window.partition_by and rank.name == "row_number":
-        ordered = Sort(child=window.child, order=window.order_by)
-        return replace(window, child=limited(ordered, lit(limit)))
+        return _with_first_rows(window, lit(limit))
     below = WindowGroupLimit(
         rank=rank,
         limit=limit,

@@ -11,6 +11,7 @@ from ....planner.model.expressions.core import (
     without_alias,
 )
 from ....planner.model.expressions.evaluation import evaluate
+from ....planner.model.functions.build import is_false, null
 from ....planner.model.plans.logical import (
     Aggregate,
     Expand,
@@ -24,11 +25,15 @@ from ....planner.model.plans.logical import (
     Sort,
     Union,
 )
+from ....planner.model.plans.partitions import Sample
 from ....planner.model.plans.query_plan import LogicalPlan, UnaryNode
 from ....planner.model.plans.relations import LocalRelation
+from ....planner.model.plans.windows import Window
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import bottom_up, replace_attributes
+from ..expressions.failing_constants import refuse_failing
+from .sorts import REPARTITIONS
 
 
 def empty_like(plan: LogicalPlan) -> LocalRelation:
@@ -48,13 +53,21 @@ def optimize_limit_zero(node: GlobalLimit | LocalLimit, conf: Conf) -> LogicalPl
     return empty_like(node) if isinstance(limit, Literal) and limit.value == 0 else node
 
 
-@bottom_up(LogicalPlan, holding=(LocalRelation,))
-def propagate_empty_relations(node: LogicalPlan, conf: Conf) -> LogicalPlan:
+def propagate_empty_relations(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """What lies over nothing gives nothing: `Project, empty` -> empty; inputs of a union go.
 
     Not aggregates, limits and joins of a stream: they have state to keep, and may have something
-    to give. Idempotent.
+    to give. Nor a repartition that is the last thing a query does. Idempotent.
     """
+    node: LogicalPlan = plan
+    if isinstance(plan, REPARTITIONS):
+        return node.map_children(lambda child: _propagated(child, conf))
+    if isinstance(plan, Project | Filter) and isinstance(plan.child, _LAST):
+        return _propagate(node.map_children(lambda child: propagate_empty_relations(child, conf)))
+    return _propagated(plan, conf)
+
+
+def _propagate(node: LogicalPlan) -> LogicalPlan:
     if isinstance(node, Union):
         return _union(node)
     if isinstance(node, Join):
@@ -63,7 +76,7 @@ def propagate_empty_relations(node: LogicalPlan, conf: Conf) -> LogicalPlan:
         return node
     streaming = node.is_streaming
     match node:
-        case Project() | Filter() | Sort() | Offset() | Expand():
+        case _ if isinstance(node, _EMPTY_OF_NOTHING):
             return empty_like(node)
         case GlobalLimit() | LocalLimit() if not streaming:
             return empty_like(node)
@@ -72,6 +85,15 @@ def propagate_empty_relations(node: LogicalPlan, conf: Conf) -> LogicalPlan:
         case Generate(generator=Call(name="explode")):
             return empty_like(node)
     return node
+
+
+_EMPTY_OF_NOTHING = (Project, Filter, Sort, Offset, Expand, Window, Sample, *REPARTITIONS)
+_LAST = (Project, Filter, *REPARTITIONS)
+
+
+@bottom_up(LogicalPlan, holding=(LocalRelation, Join))
+def _propagated(node: LogicalPlan, conf: Conf) -> LogicalPlan:
+    return _propagate(node)
 
 
 def _union(node: Union) -> LogicalPlan:
@@ -97,18 +119,46 @@ def _join(node: Join) -> LogicalPlan:
     if node.is_streaming:
         return node
     left, right = is_empty(node.left), is_empty(node.right)
+    never = is_false(node.condition) if node.condition is not None else False
     match node.join_type:
-        case "Inner" | "Cross" | "LeftSemi" if left or right:
+        case "Inner" | "Cross" | "LeftSemi" if left or right or never:
             return empty_like(node)
         case "LeftOuter" | "LeftAnti" if left:
             return empty_like(node)
         case "RightOuter" if right:
             return empty_like(node)
-        case "LeftAnti" if right:
-            return node.left
         case "FullOuter" if left and right:
             return empty_like(node)
+        case "LeftAnti" if right or never:
+            return node.left
+        case "LeftOuter" | "FullOuter" if right:
+            return _padded(node, node.left)
+        case "RightOuter" | "FullOuter" if left:
+            return _padded(node, node.right)
+        case "LeftOuter" if never:
+            return _padded(node, node.left)
+        case "RightOuter" if never:
+            return _padded(node, node.right)
+        case "LeftSemi" | "LeftAnti" if node.condition is None and _has_rows(node.right):
+            return node.left if node.join_type == "LeftSemi" else empty_like(node)
     return node
+
+
+def _has_rows(plan: LogicalPlan) -> bool:
+    return isinstance(plan, LocalRelation) and bool(plan.rows)
+
+
+def _padded(join: Join, side: LogicalPlan) -> Project:
+    """The rows of one side of a join, with nulls for the other."""
+    return Project(
+        child=side,
+        project_list=tuple(
+            a
+            if a.expr_id in side.output_ids
+            else Alias(child=null(a.data_type), name=a.name, expr_id=a.expr_id)
+            for a in join.output
+        ),
+    )
 
 
 @bottom_up(LogicalPlan, holding=(LocalRelation,))
@@ -119,9 +169,9 @@ def convert_to_local_relations(node: LogicalPlan, conf: Conf) -> LogicalPlan:
     """
     match node:
         case Project(project_list=items, child=LocalRelation() as table):
-            return _projected(items, table) or node
+            return _projected(items, table, conf) or node
         case Filter(condition=condition, child=LocalRelation() as table):
-            return _filtered(condition, table) or node
+            return _filtered(condition, table, conf) or node
         case (
             LocalLimit(limit=Literal(value=int(count)), child=LocalRelation() as table)
             | GlobalLimit(limit=Literal(value=int(count)), child=LocalRelation() as table)
@@ -131,7 +181,7 @@ def convert_to_local_relations(node: LogicalPlan, conf: Conf) -> LogicalPlan:
 
 
 def _values(
-    expressions: tuple[Expression, ...], table: LocalRelation
+    expressions: tuple[Expression, ...], table: LocalRelation, conf: Conf
 ) -> tuple[tuple[Literal, ...], ...] | None:
     """The expressions' values for each row; None where one is not known."""
     if not all(e.deterministic for e in expressions):
@@ -141,24 +191,29 @@ def _values(
         columns: dict[int, Expression] = {
             a.expr_id: value for a, value in zip(table.attributes, row, strict=True)
         }
-        found = [evaluate(replace_attributes(without_alias(e), columns)) for e in expressions]
+        constants = [replace_attributes(without_alias(e), columns) for e in expressions]
+        found = list(map(evaluate, constants))
         values = tuple(value for value in found if value is not None)
         if len(values) < len(found):
+            for constant in constants if conf.ansi else ():
+                refuse_failing(constant)
             return None
         rows.append(values)
     return tuple(rows)
 
 
-def _projected(items: tuple[Expression, ...], table: LocalRelation) -> LogicalPlan | None:
-    rows = _values(items, table)
+def _projected(
+    items: tuple[Expression, ...], table: LocalRelation, conf: Conf
+) -> LogicalPlan | None:
+    rows = _values(items, table, conf)
     if rows is None:
         return None
     attributes = tuple(to_attribute(item) for item in items)
     return replace(table, attributes=attributes, rows=rows)
 
 
-def _filtered(condition: Expression, table: LocalRelation) -> LogicalPlan | None:
-    kept = _values((condition,), table)
+def _filtered(condition: Expression, table: LocalRelation, conf: Conf) -> LogicalPlan | None:
+    kept = _values((condition,), table, conf)
     if kept is None:
         return None
     rows = tuple(row for row, (test,) in zip(table.rows, kept, strict=True) if test.value is True)

@@ -15,6 +15,9 @@ from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import bottom_up, rewrite_down, with_sides
 
+REPARTITIONS = (Repartition, RepartitionByExpression, RebalancePartitions)
+_ORDERLESS = (Project, Filter, *REPARTITIONS)
+
 
 def eliminate_sorts(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """A sort below another sort, a join, or an aggregate that does not care, goes.
@@ -46,7 +49,7 @@ def _without_sorts(plan: LogicalPlan, all_sorts: bool) -> LogicalPlan:
     match plan:
         case Sort(is_global=is_global, child=child) if all_sorts or not is_global:
             return _without_sorts(child, all_sorts)
-        case Project() | Filter() if all(e.deterministic for e in plan.expressions):
+        case _ if isinstance(plan, _ORDERLESS) and all(e.deterministic for e in plan.expressions):
             node: LogicalPlan = plan
             return node.map_children(lambda child: _without_sorts(child, all_sorts))
     return plan
@@ -63,9 +66,6 @@ def _ignores_order(expression: Expression) -> bool:
             function.arguments[0].data_type, FloatType | DoubleType
         )
     return all(_ignores_order(child) for child in expression.children)
-
-
-REPARTITIONS = frozenset((Repartition, RepartitionByExpression, RebalancePartitions))
 
 
 @bottom_up(*REPARTITIONS)

@@ -144,10 +144,12 @@ def decorrelated(plan: LogicalPlan, demands: Demands) -> Part:
             return _union(plan, demands)
         case Window():
             return _window(plan, demands)
+        case GlobalLimit(child=LocalLimit(child=Offset() as skipped), limit=limit):
+            return _numbered(plan, skipped.child, demands, limit, skipped.offset)
         case GlobalLimit(child=LocalLimit(child=below), limit=limit):
-            return _numbered(plan, below, "<=", limit, demands)
+            return _numbered(plan, below, demands, limit)
         case Offset(child=below, offset=offset):
-            return _numbered(plan, below, ">", offset, demands)
+            return _numbered(plan, below, demands, None, offset)
         case Distinct():
             return _over(plan, replace(demands, aggregated=True))
         case Generate():
@@ -331,7 +333,11 @@ def _window(plan: Window, demands: Demands) -> Part:
 
 
 def _numbered(
-    plan: LogicalPlan, below: LogicalPlan, test: str, number: Expression, demands: Demands
+    plan: LogicalPlan,
+    below: LogicalPlan,
+    demands: Demands,
+    limit: Expression | None,
+    offset: Expression | None = None,
 ) -> Part:
     """LIMIT and OFFSET count the rows of each outer row."""
     order: tuple[SortOrder, ...] = ()
@@ -351,7 +357,12 @@ def _numbered(
     )
     counted = Alias(child=function, name="rn")
     window = Window(windows=(counted,), partition_by=by, order_by=order, child=part.plan)
-    kept = Filter(condition=call(test, counted.to_attribute(), number), child=window)
+    place = counted.to_attribute()
+    tests = [] if offset is None else [call(">", place, offset)]
+    if limit is not None:
+        last = limit if offset is None else call("+", offset, limit)
+        tests.append(call("<=", place, last))
+    kept = Filter(condition=conjunction(tests), child=window)
     return replace(part, plan=Project(project_list=part.plan.output, child=kept))
 
 
@@ -362,6 +373,8 @@ def _limited_as_before(
         child = Sort(order=order, child=child)
     match plan:
         case GlobalLimit(child=LocalLimit() as local):
+            if isinstance(local.child, Offset):
+                child = replace(local.child, child=child)
             return replace(plan, child=replace(local, child=child))
         case Offset():
             return replace(plan, child=child)

@@ -23,7 +23,7 @@ from ....planner.model.expressions.subqueries import (
     SubqueryExpression,
     subqueries_in,
 )
-from ....planner.model.functions.build import call, struct_of
+from ....planner.model.functions.build import call, null, struct_of
 from ....planner.model.plans.logical import Aggregate, Project, Sort, limited
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import OneRowRelation
@@ -32,6 +32,7 @@ from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.trees import map_subqueries
 from ..operators.collapse_projects import collapse_projects
+from ..operators.limits import max_rows
 from ..operators.names import eliminate_names
 from ..support.executor import run_nested
 
@@ -86,10 +87,16 @@ def without_outer(expression: Expression) -> Expression:
 
 
 def optimize_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
-    """The plans of subqueries optimized, each by itself; their order does not matter."""
+    """The plans of subqueries optimized, each by itself; their order does not matter.
+
+    The value of one that gives no row is null.
+    """
 
     def rewrite(subquery: SubqueryExpression) -> Expression:
-        return replace(subquery, plan=_without_order(run_nested(subquery.plan, conf)))
+        plan = _without_order(run_nested(subquery.plan, conf))
+        if isinstance(subquery, ScalarSubquery) and not subquery.correlated and max_rows(plan) == 0:
+            return null(subquery.data_type)
+        return replace(subquery, plan=plan)
 
     return rewrite_subqueries(plan, rewrite)
 
