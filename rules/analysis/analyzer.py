@@ -70,7 +70,12 @@ from .context import Context, Scope
 from .expressions.expressions import Resolver
 from .failures import catalyst_class, failure
 from .grouping.grouping_sets import with_ordinals
-from .names.hidden_columns import cut_back, with_hidden_columns, with_stars_of
+from .names.hidden_columns import (
+    columns_hidden_by_using,
+    cut_back,
+    with_hidden_columns,
+    with_stars_of,
+)
 from .operators import (
     resolve_deduplicate,
     resolve_hint,
@@ -243,7 +248,8 @@ class Analyzer:
             return self._unary(plan, child)
         named = with_stars_of(plan, child)
         assert isinstance(named, UnaryNode)
-        return cut_back(self._unary(named, reaching), reaching.output_ids - child.output_ids)
+        inside = replace(self, context=self.context.hiding(columns_hidden_by_using(child)))
+        return cut_back(inside._unary(named, reaching), reaching.output_ids - child.output_ids)
 
     def _unary(self, plan: UnaryNode, child: LogicalPlan) -> LogicalPlan:
         match plan:

@@ -41,12 +41,18 @@ class Scope:
 
     A name's first parts may be the column's table, the rest after the column fields inside it. A
     reading with a table is preferred to one without, as in Spark. `fold` gives a name as it is
-    compared.
+    compared; `hidden` are the ids of columns that no name without a table means.
     """
 
-    def __init__(self, columns: Iterable[AttributeReference], fold: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        columns: Iterable[AttributeReference],
+        fold: Callable[[str], str],
+        hidden: frozenset[int] = frozenset(),
+    ) -> None:
         self.columns = tuple(columns)
         self.fold = fold
+        self.hidden = hidden
         self._by_name: dict[str, list[AttributeReference]] | None = None
 
     def same(self, one: str, other: str) -> bool:
@@ -87,7 +93,8 @@ class Scope:
     def _qualified(self, table: tuple[str, ...], name: str) -> list[AttributeReference]:
         found: dict[int, AttributeReference] = {}
         for column in self.named(name):
-            if not table or self.qualifies(column, table):
+            meant = self.qualifies(column, table) if table else column.expr_id not in self.hidden
+            if meant:
                 found.setdefault(column.expr_id, column)
         return [c if c.name == name else replace(c, name=name) for c in found.values()]
 
@@ -111,7 +118,7 @@ class Context:
     subquery; `analyze_subquery` analyzes a subquery whose outer scope is given. `at_once` is set
     where a stream's whole query is analyzed together: Spark then leaves tables below it that are
     read twice as they are. A DataFrame is analyzed step by step, a subquery for itself. `whole` is
-    where the whole query or subquery stands.
+    where the whole query or subquery stands. `hidden` are the columns that JOIN ... USING hides.
     """
 
     catalog: Catalog
@@ -120,6 +127,7 @@ class Context:
     outer: Scope | None = None
     at_once: bool = False
     whole: Origin | None = None
+    hidden: frozenset[int] = frozenset()
     analyze_subquery: Callable[[SubqueryExpression, Scope], Expression] | None = None
 
     @cached_property
@@ -146,7 +154,11 @@ class Context:
 
     def scope(self, columns: tuple[AttributeReference, ...]) -> Scope:
         """The names of these columns."""
-        return Scope(columns, self.fold)
+        return Scope(columns, self.fold, self.hidden)
+
+    def hiding(self, columns: Iterable[AttributeReference]) -> Context:
+        """The same where names without a table do not mean these columns."""
+        return replace(self, hidden=self.hidden.union(c.expr_id for c in columns))
 
     def cast(self, expression: Expression, data_type: DataType) -> Cast:
         """An implicit cast."""

@@ -117,11 +117,11 @@ def resolve_deduplicate(plan: Deduplicate, child: LogicalPlan, context: Context)
         return replace(plan, keys=child.output, child=child)
     scope = context.scope(child.output)
     keys: list[Expression] = []
-    for key in plan.keys:
+    for key in dict.fromkeys(plan.keys):
         found = _key_columns(key, scope)
         if not found:
             raise _unknown_key(key, child)
-        keys.extend(column for column in found if column not in keys)
+        keys.extend(found)
     return replace(plan, keys=tuple(keys), child=child)
 
 

@@ -246,9 +246,13 @@ class Resolver:
         return self._resolved_call(function, spec)
 
     def _without_stars(self, function: UnresolvedFunction) -> UnresolvedFunction:
-        if any(isinstance(a, UnresolvedStar) for a in function.arguments):
-            return replace(function, arguments=self._spread(function.arguments))
-        return function
+        if not any(isinstance(a, UnresolvedStar) for a in function.arguments):
+            return function
+        from ..names.stars import refuse_table_in_count
+
+        if function.name.lower() == "count":
+            refuse_table_in_count(function.arguments, self.scope)
+        return replace(function, arguments=self._spread(function.arguments))
 
     def _with_arguments(self, function: UnresolvedFunction) -> UnresolvedFunction:
         function = self._without_stars(function)

@@ -7,7 +7,8 @@ k', which its table's name finds. A stream of files hides `_metadata` (Spark's A
     +- StreamingRelation [a#0]     =>    +- StreamingRelation [a#0, _metadata#2]
 
 An operator that names such a column gets it through the Projects in between, and a Project of its
-own cuts the output back. Aggregations, unions, and named subqueries end a column's reach.
+own cuts the output back. A star with the table's name has them, too. Aggregations, unions, and
+named subqueries end a column's reach.
 """
 
 from __future__ import annotations
@@ -94,9 +95,11 @@ def _named(
         for node in expression.walk():
             if isinstance(node, AttributeReference) and node.expr_id in reachable:
                 yield node.expr_id
+            elif isinstance(node, UnresolvedStar):
+                if node.target:
+                    yield from (c.expr_id for c in hidden if below.qualifies(c, node.target))
             elif (
                 isinstance(node, UnresolvedAttribute)
-                and not isinstance(node, UnresolvedStar)
                 and len(node.parts) > 1
                 and visible.find(node.parts) is None
             ):

@@ -87,6 +87,21 @@ if TYPE_CHECKING:
     from ..expressions.expressions import Resolver
 
 
+def refuse_table_in_count(arguments: Sequence[Expression], scope: Scope) -> None:
+    """`count(t.*)`: it would count the rows without a null in any column.
+
+    Raises:
+        AnalysisError: INVALID_USAGE_OF_STAR_WITH_TABLE_IDENTIFIER_IN_COUNT.
+    """
+    match arguments:
+        case [UnresolvedStar(target=target)] if target and any(
+            scope.qualifies(column, target) for column in scope.columns
+        ):
+            raise failure(
+                "INVALID_USAGE_OF_STAR_WITH_TABLE_IDENTIFIER_IN_COUNT", tableName=to_sql_id(target)
+            )
+
+
 def expand_star(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
     """The columns that a star stands for.
 
@@ -101,7 +116,9 @@ def expand_star(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
     elif not star.target:
         columns = list(scope.columns)
     else:
-        columns = [c for c in scope.columns if scope.qualifies(c, star.target)]
+        mine = [c for c in scope.columns if scope.qualifies(c, star.target)]
+        mine.sort(key=lambda column: column.expr_id not in scope.hidden)
+        columns = list(mine)
         if not columns:
             columns = _fields(star, resolver)
     if star.except_names:

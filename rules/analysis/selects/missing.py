@@ -31,6 +31,7 @@ from ..grouping.over_grouping_sets import (
     ordered_over_sets,
     without_sets,
 )
+from ..names.hidden_columns import columns_hidden_by_using, with_hidden_columns
 from ..names.names import qualified
 from ..windows.over import extract_windows
 
@@ -60,6 +61,12 @@ def resolve_over(
         if all(e.resolved and _is_covered(e, below) for e in found):
             return found, below
     aggregate = _aggregate_below(child)
+    if aggregate is not None:
+        reaching = with_hidden_columns(expressions, aggregate.child, context)
+        if reaching is not aggregate.child:
+            hidden = columns_hidden_by_using(aggregate.child)
+            child, aggregate = _over_input(child, reaching)
+            context = context.hiding(hidden)
     above = Resolver(child.output, context, ambiguous=False, fields=fields)
     if any(e.exists(is_grouping_call) for e in expressions):
         refuse_without_sets(expressions, child, aggregate, context)
@@ -172,6 +179,16 @@ def _aggregate_below(plan: LogicalPlan) -> Aggregate | None:
     while isinstance(plan, Filter | Project):
         plan = plan.child
     return plan if isinstance(plan, Aggregate) else None
+
+
+def _over_input(plan: LogicalPlan, reaching: LogicalPlan) -> tuple[LogicalPlan, Aggregate]:
+    """The plan and its aggregation over another input."""
+    if isinstance(plan, Aggregate):
+        new = replace(plan, child=reaching)
+        return new, new
+    assert isinstance(plan, Filter | Project)
+    below, aggregate = _over_input(plan.child, reaching)
+    return replace(plan, child=below), aggregate
 
 
 def _is_cut(plan: LogicalPlan) -> bool:
