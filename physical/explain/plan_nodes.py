@@ -74,7 +74,7 @@ _CLASSES: Mapping[ModuleType, str] = {
     """,
     literal: "Literal",
     python_functions: "PythonUDF",
-    windows: "WindowExpression PreciseTimestampConversion",
+    windows: "WindowExpression WindowFrame PreciseTimestampConversion",
     types: """
         NullType BooleanType StringType CollatedStringType BinaryType ByteType ShortType
         IntegerType LongType FloatType DoubleType DecimalType DateType TimestampType

@@ -32,9 +32,8 @@ from ..model.expressions.unresolved import (
     UnresolvedStar,
     select_entry,
 )
-from ..model.expressions.windows import WindowExpression
+from ..model.expressions.windows import Bound, WindowExpression, WindowFrame
 from ..model.schemas.types import StructType
-from ..model.text.text import pretty
 from ..model.tree import replace
 from ..sql import parse_expression
 from .failures import unsupported
@@ -202,7 +201,7 @@ class ExpressionReader:
             function=self.read(message.window_function),
             partition_by=self.read_all(message.partition_spec),
             order_by=tuple(self.order(item) for item in message.order_spec),
-            frame="" if frame is None else _frame(frame, self.read),
+            frame=None if frame is None else _frame(frame),
             bounds=tuple(self.read(e.value) for e in ends if e.WhichOneof("boundary") == "value"),
             origin=origin,
         )
@@ -330,21 +329,22 @@ def _updated(
     return UnresolvedFunction(name="update_fields", arguments=(struct, put), origin=origin)
 
 
-def _frame(message: Message, read: Callable[[Message], Expression]) -> str:
-    """The frame as SQL says it."""
+def _frame(message: Message) -> WindowFrame:
     rows = proto.Expression.Window.WindowFrame.FRAME_TYPE_ROW
-    unit = "ROWS" if message.frame_type == rows else "RANGE"
-    low = _bound(message.lower, "PRECEDING", read)
-    return f"{unit} BETWEEN {low} AND {_bound(message.upper, 'FOLLOWING', read)}"
+    return WindowFrame(
+        unit="ROWS" if message.frame_type == rows else "RANGE",
+        lower=_bound(message.lower, "UNBOUNDED PRECEDING"),
+        upper=_bound(message.upper, "UNBOUNDED FOLLOWING"),
+    )
 
 
-def _bound(message: Message, side: str, read: Callable[[Message], Expression]) -> str:
+def _bound(message: Message, farthest: Bound) -> Bound:
     match message.WhichOneof("boundary"):
         case "current_row":
             return "CURRENT ROW"
         case "unbounded":
-            return f"UNBOUNDED {side}"
-    return f"{pretty(read(message.value))} FOLLOWING"
+            return farthest
+    return "DISTANCE"
 
 
 _READERS: dict[str | None, Callable[[ExpressionReader, Message, Origin | None], Expression]] = {

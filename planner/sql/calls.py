@@ -12,12 +12,11 @@ from ..model.expressions.unresolved import (
     UnresolvedFunction,
     UnresolvedStar,
 )
-from ..model.expressions.windows import WindowExpression
+from ..model.expressions.windows import Bound, Unit, WindowExpression, WindowFrame
 from ..model.frozen import dataclass
 from ..model.registry import find
 from ..model.schemas.types import STRING
 from ..model.settings.conf import Conf
-from ..model.text.text import pretty
 from ..model.tree import replace
 from .constants import ConstantParser
 from .cursor import CLAUSE_WORDS
@@ -38,7 +37,7 @@ class WindowSpec:
     name: str = ""
     partition_by: tuple[Expression, ...] = ()
     order_by: tuple[Expression, ...] = ()
-    frame: str = ""
+    frame: WindowFrame | None = None
     bounds: tuple[Expression, ...] = ()
 
     def over(self, window: WindowExpression) -> WindowExpression:
@@ -174,51 +173,51 @@ class CallParser(ConstantParser):
                 break
         if self.take("ORDER", "BY") or self.take("SORT", "BY"):
             order_by = self.listed(self.sort_order)
-        frame = ""
-        bounds: tuple[Expression, ...] = ()
-        if kind := self.take_one(("ROWS", "RANGE")):
-            frame, bounds = self._frame(kind)
+        frame = None
+        bounds: list[Expression] = []
+        if self.take("ROWS"):
+            frame = self._frame("ROWS", bounds)
+        elif self.take("RANGE"):
+            frame = self._frame("RANGE", bounds)
         elif self.token.is_name and not partition_by and not order_by:
             return WindowSpec(name=self.name())
         return WindowSpec(
-            partition_by=tuple(partition_by), order_by=tuple(order_by), frame=frame, bounds=bounds
+            partition_by=tuple(partition_by),
+            order_by=tuple(order_by),
+            frame=frame,
+            bounds=tuple(bounds),
         )
 
-    def _frame(self, kind: str) -> tuple[str, tuple[Expression, ...]]:
-        """The frame in full as SQL says it, and the values in it as distances from the row."""
-        values: list[Expression] = []
-        if self.take("BETWEEN"):
-            low = self._bound(values)
-            self.need("AND")
-            high = self._bound(values)
-        else:
-            low, high = self._bound(values), "CURRENT ROW"
-        return f"{kind} BETWEEN {low} AND {high}", tuple(values)
+    def _frame(self, unit: Unit, distances: list[Expression]) -> WindowFrame:
+        """The frame; the distances in it are added to the others."""
+        if not self.take("BETWEEN"):
+            return WindowFrame(unit=unit, lower=self._bound(distances))
+        lower = self._bound(distances)
+        self.need("AND")
+        return WindowFrame(unit=unit, lower=lower, upper=self._bound(distances))
 
-    def _bound(self, values: list[Expression]) -> str:
-        """A bound as SQL says it; its value, if it has one, is added to the values."""
+    def _bound(self, distances: list[Expression]) -> Bound:
         if self.take("CURRENT", "ROW"):
             return "CURRENT ROW"
         if self.take("UNBOUNDED"):
-            return f"UNBOUNDED {self._side()}"
+            return "UNBOUNDED PRECEDING" if self._precedes() else "UNBOUNDED FOLLOWING"
         start = self.index
         value = self.expression()
-        side = self._side()
+        precedes = self._precedes()
         if any(isinstance(node, UnresolvedAttribute) for node in value.walk()):
             value = self.refuse_at(
                 "INVALID_SQL_SYNTAX.INVALID_WINDOW_FRAME_BOUND", self.origin(start)
             )
-        bound = f"{pretty(value)} {side}"
-        if side == "PRECEDING":
+        if precedes:
             value = UnresolvedFunction(name="-", arguments=(value,), origin=value.origin)
-        values.append(value)
-        return bound
+        distances.append(value)
+        return "DISTANCE"
 
-    def _side(self) -> str:
+    def _precedes(self) -> bool:
         side = self.take_one(("PRECEDING", "FOLLOWING"))
         if not side:
             self.fail("PRECEDING or FOLLOWING")
-        return side
+        return side == "PRECEDING"
 
     def _order_by(self) -> list[SortOrder]:
         self.need("ORDER", "BY")

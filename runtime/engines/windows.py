@@ -31,7 +31,7 @@ def never_compared(window: WindowExpression) -> str | None:
     function = function_of(window)
     if function is None:
         return "a window over such an aggregate was not compared with Spark"
-    if window.bounds and window.frame.startswith("RANGE"):
+    if window.bounds and window.frame is not None and window.frame.unit == "RANGE":
         return "a RANGE of distances was not compared with Spark"
     if not all(isinstance(argument, Literal) for argument in function.arguments[1:]):
         return "a function over a window with several columns was not compared with Spark"
@@ -44,7 +44,8 @@ def steps_of(window: WindowExpression) -> Iterator[tuple[str, list[DataType]]]:
     assert function is not None, "it has been compared"
     keys = _keys(window)
     values = [a for a in function.arguments if not isinstance(a, Literal) and a not in keys]
-    framed = "over rows" if window.frame.startswith("ROWS") else "over"
+    by_rows = window.frame is not None and window.frame.unit == "ROWS"
+    framed = "over rows" if by_rows else "over"
     yield f"{framed} {function.name}", [value.data_type for value in values or keys]
     yield "over rank", [key.data_type for key in keys]  # as rows are ordered there
     yield "partition by", [key.data_type for key in window.partition_by]

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import typing
+from collections.abc import Iterator
+
 from ..frozen import dataclass
 from ..schemas.types import TIMESTAMP, WINDOW, DataType
+from ..tree import replace
 from .base import LikePart
-from .core import Expression
+from .core import Call, Expression, Literal
 from .unresolved import Unresolved
+
+Unit = typing.Literal["ROWS", "RANGE"]
+Bound = typing.Literal["UNBOUNDED PRECEDING", "CURRENT ROW", "UNBOUNDED FOLLOWING", "DISTANCE"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowFrame:
+    """`ROWS BETWEEN lower AND upper`; the window has the distances."""
+
+    unit: Unit
+    lower: Bound = "UNBOUNDED PRECEDING"
+    upper: Bound = "CURRENT ROW"
 
 
 @dataclass(frozen=True, kw_only=True)
 class WindowExpression(LikePart):
     """`function OVER (PARTITION BY ... ORDER BY ...)`.
 
-    `frame` is as SQL says it in full (`ROWS BETWEEN 3 PRECEDING AND CURRENT ROW`), or empty for
-    the function's own; `bounds` are the values in it, as distances from the row (-3).
+    `frame` is None for the function's own; `bounds` are the distances in it from the row, lower
+    first: -3 for `3 PRECEDING`.
     """
 
     child_fields = ("function", "partition_by", "order_by", "bounds")
@@ -23,8 +39,24 @@ class WindowExpression(LikePart):
     function: Expression
     partition_by: tuple[Expression, ...] = ()
     order_by: tuple[Expression, ...] = ()
-    frame: str = ""
+    frame: WindowFrame | None = None
     bounds: tuple[Expression, ...] = ()
+
+
+def frame_ends(
+    frame: WindowFrame, distances: tuple[Expression, ...]
+) -> Iterator[Bound | Expression]:
+    """Lower and upper bound of a frame, a distance as its value."""
+    values = iter(distances)
+    for bound in (frame.lower, frame.upper):
+        yield next(values) if bound == "DISTANCE" else bound
+
+
+def opposite(distance: Expression) -> Expression:
+    """As far from the row, on its other side."""
+    if isinstance(distance, Literal) and isinstance(distance.value, int):
+        return replace(distance, value=-distance.value)
+    return Call(name="negative", arguments=(distance,), options=("-",))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..expressions.core import NULL_LITERAL, Call, Expression, Literal, lit
+from ..expressions.windows import opposite
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import DOUBLE, INT, NullType
 from ..settings.conf import Conf
@@ -70,8 +71,8 @@ def _check_positive(call: Call, number: Expression, name: str, allowed: str, suf
 def _offset_text(call: Call, show: Show) -> str:
     """Plans show how far `lag` looks ahead: the offset with a minus."""
     value, offset, default = call.arguments
-    sign = "-" if call.name == "lag" else ""
-    return f"{call.name}({show(value)}, {sign}{show(offset)}, {show(default)})"
+    ahead = opposite(offset) if call.name == "lag" else offset
+    return f"{call.name}({show(value)}, {show(ahead)}, {show(default)})"
 
 
 def _ignores_nulls(call: Call) -> bool:

@@ -6,6 +6,7 @@ Columns are named by a callback, since where an expression runs its columns have
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import cast
 
 from ..expressions.bound import Written
@@ -34,8 +35,9 @@ from ..schemas.types import (
     TimestampNTZType,
     TimestampType,
 )
+from ..tree import replace
 from .literal_sql import literal_sql
-from .text import case_text, direction
+from .text import case_text, direction, frame_in_sql
 
 NameOf = Callable[[AttributeReference], str]
 
@@ -151,7 +153,19 @@ def _over(node: WindowExpression, show: Callable[[Expression], str]) -> str:
     elif isinstance(node.function, Call) and node.function.spec.kind == "window":
         # A rule numbers rows in no order for LIMIT in a subquery; SQL wants one.
         parts.append("ORDER BY NULL")
-    return f"{show(node.function)} OVER ({' '.join([*parts, node.frame]).strip()})"
+    if node.frame is not None:
+        bounds = tuple(map(_from_the_row, node.bounds))
+        parts.append(frame_in_sql(replace(node, bounds=bounds), show))
+    return f"{show(node.function)} OVER ({' '.join(parts)})"
+
+
+def _from_the_row(distance: Expression) -> Expression:
+    """-3 as what is written `3 PRECEDING`."""
+    if isinstance(distance, Literal):
+        value = distance.value
+        if isinstance(value, int | float | Decimal) and value < 0:
+            return Call(name="negative", arguments=(replace(distance, value=-value),))
+    return distance
 
 
 def _aggregate(node: AggregateExpression, show: Callable[[Expression], str]) -> str:

@@ -47,10 +47,15 @@ from ..expressions.windows import (
     PreciseTimestampConversion,
     SessionWindow,
     TimeWindow,
+    Unit,
     WindowExpression,
+    WindowFrame,
     WindowTime,
+    frame_ends,
+    opposite,
 )
 from ..schemas.types import ArrayType, DataType, LongType, MapType, StructType, quote_if_needed
+from ..tree import replace
 from .fields_shown import cut_arguments
 from .literal_text import literal_pretty, literal_text
 from .unresolved_text import is_built_by_parser, unresolved_text
@@ -145,15 +150,14 @@ def direction(order: SortOrder) -> str:
 
 def _window_expression(window: WindowExpression) -> str:
     parts = [plan_text(e) for e in (*window.partition_by, *window.order_by)]
-    if window.frame or window.resolved:
-        parts.append(frame_in_plan(window.frame or default_frame(window), window.bounds))
-    else:
-        parts.append("unspecifiedframe$()")
+    parts.append(
+        frame_in_plan(window) if window.frame or window.resolved else "unspecifiedframe$()"
+    )
     return f"{plan_text(window.function)} windowspecdefinition({', '.join(parts)})"
 
 
-def default_frame(window: WindowExpression) -> str:
-    """The frame of a window that says none: the function's own, or what the order makes it."""
+def default_frame(window: WindowExpression) -> WindowExpression:
+    """The window with its function's own frame, or what the order makes it."""
     function = window.function
     if (
         isinstance(function, Call)
@@ -161,34 +165,55 @@ def default_frame(window: WindowExpression) -> str:
         and function.name != "nth_value"
     ):
         if function.name in ("lag", "lead") and len(function.arguments) > 1:
-            offset = plan_text(function.arguments[1])
-            place = f"{'-' if function.name == 'lag' else ''}{offset} FOLLOWING"
-            return f"ROWS BETWEEN {place} AND {place}"
-        unit = "RANGE" if function.name == "cume_dist" else "ROWS"
-        return f"{unit} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+            distance = function.arguments[1]
+            if function.name == "lag":
+                distance = opposite(distance)
+            frame = WindowFrame(unit="ROWS", lower="DISTANCE", upper="DISTANCE")
+            return replace(window, frame=frame, bounds=(distance, distance))
+        unit: Unit = "RANGE" if function.name == "cume_dist" else "ROWS"
+        return replace(window, frame=WindowFrame(unit=unit), bounds=())
     if window.order_by:
-        return "RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
-    return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
+        return replace(window, frame=WindowFrame(unit="RANGE"), bounds=())
+    whole = WindowFrame(unit="ROWS", upper="UNBOUNDED FOLLOWING")
+    return replace(window, frame=whole, bounds=())
 
 
-def frame_in_plan(frame: str, values: tuple[Expression, ...] = ()) -> str:
-    """`ROWS BETWEEN a AND b` as plans write it: `specifiedwindowframe(RowFrame, a, b)`.
-
-    The values in it are shown as given, or as they are written if they are not.
-    """
-    unit, _, bounds = frame.partition(" BETWEEN ")
-    shown = []
-    rest = iter(values)
-    for bound in bounds.split(" AND "):
-        value, _, side = bound.rpartition(" ")
-        if value in ("UNBOUNDED", "CURRENT"):
-            shown.append(f"{value.lower()}{side.lower()}$()")
-        elif values:
-            shown.append(plan_text(next(rest)))
-        else:
-            shown.append(f"-{value}" if side == "PRECEDING" else value)
-    kind = "RowFrame" if unit == "ROWS" else "RangeFrame"
+def frame_in_plan(window: WindowExpression) -> str:
+    """A window's frame as plans write it: `specifiedwindowframe(RowFrame, a, b)`."""
+    frame, bounds = _frame_of(window)
+    shown = (
+        "".join(end.lower().split()) + "$()" if isinstance(end, str) else plan_text(end)
+        for end in frame_ends(frame, bounds)
+    )
+    kind = "RowFrame" if frame.unit == "ROWS" else "RangeFrame"
     return f"specifiedwindowframe({kind}, {', '.join(shown)})"
+
+
+def frame_in_sql(window: WindowExpression, show: Show) -> str:
+    """A window's frame as SQL says it: `ROWS BETWEEN 3 PRECEDING AND CURRENT ROW`."""
+    frame, bounds = _frame_of(window)
+    ends = (
+        end if isinstance(end, str) else bound_in_sql(end, show)
+        for end in frame_ends(frame, bounds)
+    )
+    return f"{frame.unit} BETWEEN {' AND '.join(ends)}"
+
+
+def bound_in_sql(distance: Expression, show: Show) -> str:
+    """`-a` -> `a PRECEDING`, any other -> `a FOLLOWING`."""
+    match distance:
+        case UnresolvedFunction(name="-", arguments=(value,)):
+            return f"{show(value)} PRECEDING"
+        case Call(name="negative", arguments=(value,)):
+            return f"{show(value)} PRECEDING"
+    return f"{show(distance)} FOLLOWING"
+
+
+def _frame_of(window: WindowExpression) -> tuple[WindowFrame, tuple[Expression, ...]]:
+    if window.frame is None:
+        window = default_frame(window)
+    assert window.frame is not None
+    return window.frame, window.bounds
 
 
 def case_text(case: CaseWhen, show: Show) -> str:
@@ -337,5 +362,5 @@ def _window_pretty(window: WindowExpression) -> str:
         parts.append("PARTITION BY " + ", ".join(pretty(e) for e in window.partition_by))
     if window.order_by:
         parts.append("ORDER BY " + ", ".join(pretty(e) for e in window.order_by))
-    parts.append(window.frame or default_frame(window))
+    parts.append(frame_in_sql(window, pretty))
     return f"{pretty(window.function)} OVER ({' '.join(parts)})"

@@ -1,31 +1,34 @@
-"""Frames of windows that Spark does not take: `RANGE BETWEEN 1 PRECEDING ...` over times."""
+"""Windows' frames: the types of distances, and what Spark does not take."""
 
 from __future__ import annotations
 
 import re
 
 from ....planner.model.errors import AnalysisError
-from ....planner.model.expressions.core import Expression, Origin, SortOrder
-from ....planner.model.expressions.windows import WindowExpression
+from ....planner.model.expressions.core import Call, Expression, Origin, SortOrder
+from ....planner.model.expressions.evaluation import evaluate
+from ....planner.model.expressions.windows import WindowExpression, WindowFrame, frame_ends
 from ....planner.model.functions.coercion import cast_unless_same
 from ....planner.model.schemas.casts import can_cast
 from ....planner.model.schemas.types import (
+    AnsiIntervalType,
+    CalendarIntervalType,
+    DataType,
     DatetimeType,
     DateType,
+    DayTimeIntervalType,
+    IntegerType,
     NumericType,
     TimestampNTZType,
     TimestampType,
+    YearMonthIntervalType,
 )
 from ....planner.model.settings.conf import Conf
-from ....planner.model.text.quoting import in_quotes, to_sql_type
-from ....planner.model.text.text import plan_text, pretty
+from ....planner.model.text.quoting import in_quotes, to_sql_expr, to_sql_type
+from ....planner.model.text.text import frame_in_sql, plan_text, pretty
 from ....planner.model.tree import replace
 from ..failures import mismatch
 
-_FRAME = re.compile(r"(ROWS|RANGE) BETWEEN (.+?) AND (.+)")
-_VALUE = re.compile(r"(.+) (PRECEDING|FOLLOWING)")
-_NUMBER = re.compile(r"-?\d+(?:\.(\d+))?")
-_INTERVAL = re.compile(r"INTERVAL '[^']*' (\w+(?: TO \w+)?)")
 _OVER = re.compile(r"\bOVER\s*(?=\()", re.IGNORECASE)
 
 
@@ -35,7 +38,7 @@ def with_typed_bounds(window: WindowExpression, conf: Conf) -> WindowExpression:
     Spark's WindowFrameCoercion.
     """
     keys = window.order_by
-    if not window.bounds or not window.frame.startswith("RANGE") or len(keys) != 1:
+    if window.frame is None or window.frame.unit == "ROWS" or len(keys) != 1:
         return window
     wanted = keys[0].data_type
     if isinstance(wanted, DatetimeType):
@@ -50,14 +53,11 @@ def with_typed_bounds(window: WindowExpression, conf: Conf) -> WindowExpression:
 
 def check_frame(window: WindowExpression) -> AnalysisError | None:
     """What Spark says against a window's frame, if it says anything."""
-    found = _FRAME.fullmatch(window.frame)
-    if found is None:
+    if window.frame is None:
         return None
-    kind, lower, upper = found.groups()
     origin = _specification(window)
-    return _bounds(kind, lower, upper, window.frame, origin) or (
-        _order(window, lower, upper, origin) if kind == "RANGE" else None
-    )
+    error = _bounds(window, window.frame, origin)
+    return error or (_order(window, origin) if window.frame.unit == "RANGE" else None)
 
 
 def _specification(window: WindowExpression) -> Origin | None:
@@ -72,100 +72,87 @@ def _specification(window: WindowExpression) -> Origin | None:
     return Origin(line=line, position=position, start=start, stop=at.stop, source=at.source)
 
 
-def _type(bound: str) -> str | None:
-    """The SQL type of a bound's value; None for UNBOUNDED and CURRENT ROW, or one not known."""
-    value = _VALUE.fullmatch(bound)
-    if value is None or value[1] == "UNBOUNDED":
-        return None
-    if interval := _INTERVAL.fullmatch(value[1]):
-        return f"INTERVAL {interval[1]}"
-    number = _NUMBER.fullmatch(value[1])
-    if number is None:
-        return None
-    if number[1] is None:
-        return "INT"
-    return f"DECIMAL({len(value[1].replace('.', '').lstrip('-'))},{len(number[1])})"
+_LAST = "UNBOUNDED FOLLOWING"
+_UNITS = {
+    "ROWS": '"INT"',
+    "RANGE": '("NUMERIC" or "INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH" or "INTERVAL")',
+}
 
 
 def _bounds(
-    kind: str, lower: str, upper: str, frame: str, origin: Origin | None
+    window: WindowExpression, frame: WindowFrame, origin: Origin | None
 ) -> AnalysisError | None:
     def refused(case: str, **parameters: str) -> AnalysisError:
-        return mismatch(case, frame, origin, **parameters)
+        return mismatch(case, frame_in_sql(window, pretty), origin, **parameters)
 
-    if lower == "UNBOUNDED FOLLOWING" or upper == "UNBOUNDED PRECEDING":
+    ends = tuple(frame_ends(frame, window.bounds))
+    for location, end in zip(("lower", "upper"), ends, strict=True):
+        if isinstance(end, Expression) and not _is_taken(frame, end.data_type):
+            kinds = {"exprType": to_sql_type(end.data_type), "expectedType": _UNITS[frame.unit]}
+            return refused("SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE", location=location, **kinds)
+    if frame.lower == "UNBOUNDED FOLLOWING" or frame.upper == "UNBOUNDED PRECEDING":
+        low, high = (end if isinstance(end, str) else pretty(end) for end in ends)
         return refused(
-            "SPECIFIED_WINDOW_FRAME_INVALID_BOUND", upper=in_quotes(upper), lower=in_quotes(lower)
+            "SPECIFIED_WINDOW_FRAME_INVALID_BOUND", upper=in_quotes(high), lower=in_quotes(low)
         )
-    types = _type(lower), _type(upper)
-    if kind == "ROWS":
-        for name, found in zip(("lower", "upper"), types, strict=True):
-            if found is not None and found != "INT":
-                kinds = {"exprType": in_quotes(found), "expectedType": '"INT"'}
-                return refused("SPECIFIED_WINDOW_FRAME_UNACCEPTED_TYPE", location=name, **kinds)
-    if None not in types and types[0] != types[1]:
+    if len(window.bounds) < 2:
+        return None
+    lower, upper = window.bounds
+    if lower.data_type != upper.data_type:
         return refused(
             "SPECIFIED_WINDOW_FRAME_DIFF_TYPES",
-            lower=in_quotes(_value_text(lower)),
-            upper=in_quotes(_value_text(upper)),
-            lowerType=in_quotes(str(types[0])),
-            upperType=in_quotes(str(types[1])),
+            lower=to_sql_expr(lower),
+            upper=to_sql_expr(upper),
+            lowerType=to_sql_type(lower.data_type),
+            upperType=to_sql_type(upper.data_type),
         )
-    places = _place(lower), _place(upper)
-    if places[0] is not None and places[1] is not None and places[0] > places[1]:
+    greater = evaluate(Call(name=">", arguments=(lower, upper)))
+    if greater is not None and greater.value is True:
         return refused("SPECIFIED_WINDOW_FRAME_WRONG_COMPARISON", comparison="less than or equal")
     return None
 
 
-def _value_text(bound: str) -> str:
-    """A bound's value as a distance from the row."""
-    value, side = bound.rsplit(" ", 1)
-    return f"(- {value})" if side == "PRECEDING" else value
+def _is_taken(frame: WindowFrame, kind: DataType) -> bool:
+    if frame.unit == "ROWS":
+        return isinstance(kind, IntegerType)
+    return isinstance(kind, NumericType | AnsiIntervalType | CalendarIntervalType)
 
 
-def _place(bound: str) -> float | None:
-    """A bound of numbers counted from the row."""
-    value = _VALUE.fullmatch(bound)
-    if value is None or not _NUMBER.fullmatch(value[1]):
-        return None
-    return float(value[1]) * (-1 if value[2] == "PRECEDING" else 1)
-
-
-def _order(
-    window: WindowExpression, lower: str, upper: str, origin: Origin | None
-) -> AnalysisError | None:
-    types = [kind for kind in map(_type, (lower, upper)) if kind is not None]
-    if not types:
+def _order(window: WindowExpression, origin: Origin | None) -> AnalysisError | None:
+    frame = window.frame
+    if frame is None or (frame.lower, frame.upper) == (
+        "UNBOUNDED PRECEDING",
+        "UNBOUNDED FOLLOWING",
+    ):
         return None
     text = pretty(window).split(" OVER ", 1)[1]
     keys = [o for o in window.order_by if isinstance(o, SortOrder)]
     if not keys:
         return mismatch("RANGE_FRAME_WITHOUT_ORDER", text, origin)
+    if not window.bounds:
+        return None
     if len(keys) > 1:
         return mismatch(
             "RANGE_FRAME_MULTI_ORDER", text, origin, orderSpec=",".join(map(plan_text, keys))
         )
-    for kind in types:
-        if not _fits(keys[0].child, kind):
-            return mismatch(
-                "RANGE_FRAME_INVALID_TYPE",
-                text,
-                origin,
-                orderSpecType=to_sql_type(keys[0].child.data_type),
-                valueBoundaryType=in_quotes(kind),
-            )
-    return None
+    key, kind = keys[0].child.data_type, window.bounds[0].data_type
+    if _fits(key, kind):
+        return None
+    return mismatch(
+        "RANGE_FRAME_INVALID_TYPE",
+        text,
+        origin,
+        orderSpecType=to_sql_type(key),
+        valueBoundaryType=to_sql_type(kind),
+    )
 
 
-def _fits(key: Expression, kind: str) -> bool:
-    match key.data_type:
-        case TimestampType() | TimestampNTZType():
-            return kind.startswith("INTERVAL")
-        case DateType():
-            return kind in ("INT", "INTERVAL DAY") or kind.startswith(
-                ("INTERVAL YEAR", "INTERVAL MONTH")
-            )
-        case NumericType():
-            return not kind.startswith("INTERVAL")
-        case _:
-            return True  # another check refuses what cannot be ordered so
+def _fits(key: DataType, kind: DataType) -> bool:
+    match key, kind:
+        case DateType(), IntegerType() | YearMonthIntervalType():
+            return True
+        case DateType(), DayTimeIntervalType():
+            return kind.sql == "INTERVAL DAY"
+        case TimestampType() | TimestampNTZType(), AnsiIntervalType() | CalendarIntervalType():
+            return True
+    return key == kind

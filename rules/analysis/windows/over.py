@@ -102,14 +102,12 @@ def _check(expression: Expression, plan: LogicalPlan) -> AnalysisError | None:
 
 def _misused(window: WindowExpression, function: Call) -> AnalysisError | None:
     """A window function over rows in no order, or over a frame that is not its own."""
-    own = replace(window, frame="")
-    if window.frame and function.name in ("lag", "lead"):
+    if window.frame is not None and function.name in ("lag", "lead"):
         return failure("_LEGACY_ERROR_TEMP_1035", prettyName=function.name)
-    if window.frame and function.name != "nth_value" and window.frame != default_frame(own):
+    own = default_frame(window)
+    if window.frame not in (None, own.frame) and function.name != "nth_value":
         return failure(
-            "_LEGACY_ERROR_TEMP_1036",
-            wf=frame_in_plan(window.frame),
-            required=frame_in_plan(default_frame(own)),
+            "_LEGACY_ERROR_TEMP_1036", wf=frame_in_plan(window), required=frame_in_plan(own)
         )
     if window.order_by:
         return None
