@@ -109,12 +109,14 @@ def overlap(call: Call, one: Items, other: Items) -> bool | None:
 
 
 def inserted(call: Call, items: Items, place: int, item: object) -> Items:
-    """`array_insert` where no null fills a gap."""
-    if place == -1:
-        return (*items, item)
-    if not 1 <= place <= len(items) + 1:
+    """`array_insert`: nulls fill the gap between the items and a place outside of them."""
+    if place == 0:
         raise ValueError(place)
-    return (*items[: place - 1], item, *items[place - 1 :])
+    start = place - 1 if place > 0 else len(items) + place + 1
+    if start < 0:
+        return (item, *(None,) * -start, *items)
+    gap = (None,) * (start - len(items))
+    return (*items[:start], *gap, item, *items[start:])
 
 
 def position(call: Call, items: Items, wanted: object) -> int:

@@ -203,7 +203,9 @@ def _to_float(value: object, source: DataType) -> float:
             raise NotFolded
 
 
-def _to_decimal(value: object, source: DataType, target: DecimalType) -> Decimal:
+def _to_decimal(value: object, source: DataType, target: DecimalType) -> Decimal | None:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None  # in ANSI mode, too
     match source:
         case StringType():
             try:
@@ -214,6 +216,8 @@ def _to_decimal(value: object, source: DataType, target: DecimalType) -> Decimal
                 raise ValueError(value)
         case DoubleType():
             number = Decimal(repr(cast(float, value)))
+        case TimestampType():
+            number = Decimal(repr(cast(int, value) / MICROS))
         case FloatType():
             number = Decimal(float_text(cast(float, value)))
         case BooleanType() | IntegralType():
@@ -231,8 +235,6 @@ def fit_decimal(number: Decimal, target: DecimalType) -> Decimal:
     Raises:
         OverflowError: it has too many digits.
     """
-    if not number.is_finite():
-        raise OverflowError(number)
     digits = len(number.as_tuple().digits) + abs(number.adjusted()) + target.scale + 2
     with localcontext() as context:
         context.prec = max(digits, 80)

@@ -27,7 +27,7 @@ from ..settings.conf import Conf
 from ..tree import replace
 from . import coercion
 from . import operator_values as values
-from .coercion import cast_to
+from .coercion import cast_to, cast_unless_same
 from .mismatch import unexpected_type
 from .operands import strings_as_doubles
 from .shapes import Result, conf_of, each, resolve, scalar, template
@@ -124,8 +124,10 @@ def subtract_datetime(call: Call, conf: Conf) -> Expression | None:
         case (DateType(), StringType()) if not conf.ansi:
             doubles = strings_as_doubles(call, conf).arguments
             return resolve("date_sub", doubles, conf)
+        case (DateType() | StringType() | NullType(), DateType()):
+            return _call(call, "subtract_dates", cast_unless_same(left, DATE, conf), right)
         case (_, DateType()):
-            return _call(call, "subtract_dates", *(cast_to(s, DATE, conf) for s in call.arguments))
+            raise unexpected_type(call, 0, '"DATE"')
         case (DateType(), StringType()):
             return _call(call, "subtract_dates", left, cast_to(right, DATE, conf))
         case (DateType(), _):
@@ -154,9 +156,8 @@ def _subtract_times(call: Call, conf: Conf) -> Expression:
     for position, side in enumerate(sides):
         if not isinstance(side.data_type, AnyTimestampType):
             raise unexpected_type(call, position, _TIMES)
-    if sides[0].data_type != sides[1].data_type:
-        sides = [cast_to(side, TIMESTAMP, conf) for side in sides]
-    return _call(call, "subtract_timestamps", *sides)
+    left, right = sides
+    return _call(call, "subtract_timestamps", left, cast_unless_same(right, left.data_type, conf))
 
 
 def _sub_replacement(call: Call) -> Expression:
