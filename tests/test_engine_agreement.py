@@ -38,6 +38,7 @@ from stateplan.runtime.engines import agreement
 from stateplan.runtime.engines.agreement import TABLE, disagreements
 from stateplan.runtime.engines.embedded_errors import spark_error
 from stateplan.runtime.engines.exact import ExactForm
+from stateplan.runtime.engines.rewrites import REWRITES
 from stateplan.runtime.engines.rewriting import exact_form
 from stateplan.runtime.engines.signatures import format_runs, kinds, pattern_features, signatures
 
@@ -208,6 +209,14 @@ def test_a_rewrite_is_used_where_the_table_says_that_it_is_equal(known: dict[str
     assert disagreements(exact, **UTC) == ()
     assert agreement.can_fail(exact, **UTC)
     assert "raise_error(concat('[ARITHMETIC_OVERFLOW] integer overflow." in sql(exact)
+
+
+def test_every_rewrite_is_used() -> None:
+    verdicts = json.loads(agreement.TABLE.read_text(encoding="utf-8"))["sections"]["rewritten"]
+    named = set()
+    for verdict in (one for by_arguments in verdicts.values() for one in by_arguments.values()):
+        named.update(verdict.values() if isinstance(verdict, dict) else [verdict])
+    assert {name.removesuffix(agreement.FAILS) for name in named} == set(REWRITES)
 
 
 def test_a_small_number_of_seconds_is_formatted_as_a_timestamp() -> None:

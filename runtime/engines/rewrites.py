@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from ...planner.model.expressions.core import (
     Call,
     CaseWhen,
-    Cast,
     Expression,
     LambdaFunction,
     Literal,
@@ -26,7 +25,6 @@ from ...planner.model.schemas.types import (
     DecimalType,
     DoubleType,
     FloatType,
-    StringType,
     contains_type,
 )
 from ...planner.model.text.spark_sql import type_sql
@@ -91,14 +89,6 @@ def _never_null(expression: Expression, time_zone: str) -> str | None:
     return None
 
 
-def _trimmed_cast(expression: Expression, time_zone: str) -> str | None:
-    """A cast of a text: Spark leaves out white space at both ends."""
-    if not isinstance(expression, Cast) or not isinstance(expression.child.data_type, StringType):
-        return None
-    name = "try_cast" if expression.mode == "TRY" else "CAST"
-    return f"{name}(trim({{0}}) AS {type_sql(expression.type_)})"
-
-
 def _raised(expression: Expression, time_zone: str) -> str | None:
     """A user's own error keeps Spark's condition."""
     if not isinstance(expression, Call) or expression.name not in ("raise_error", "assert_true"):
@@ -149,7 +139,6 @@ def normalized(key: Expression) -> ExactForm:
 REWRITES: dict[str, Rewrite] = {
     "known": times.epoch,
     "days": times.days,
-    "interval": times.fixed_interval,
     "typed": _typed,
     "from the start": _from_the_start,
     "rounded": numbers.rounded,
@@ -163,10 +152,6 @@ REWRITES: dict[str, Rewrite] = {
     "local": times.local,
     "checked": numbers.checked,
     "never null": _never_null,
-    "by cases": numbers.by_cases,
-    "floating": numbers.floating,
-    "trimmed": _trimmed_cast,
-    "wider": numbers.through_wider,
 }
 GUARDED = {"lazy": _lazy}
 """Rewrites for what would fail in a part that Spark does not compute."""

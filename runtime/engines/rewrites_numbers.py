@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from ...planner.model.expressions.core import Call, Cast, Expression
+from ...planner.model.expressions.core import Call, Expression
 from ...planner.model.schemas.types import (
     ArrayType,
     ByteType,
     DecimalType,
     DoubleType,
     FloatType,
-    FractionalType,
     IntegerType,
     IntegralType,
     LongType,
@@ -70,60 +69,6 @@ def _overflow(expression: Call) -> str:
         )
     name = "long" if isinstance(kind, LongType) else "integer"
     return text(overflow(f"{name} overflow", instead).message)
-
-
-def by_cases(expression: Expression, time_zone: str) -> str | None:
-    """What Spark makes null, zero or one before anything else is computed."""
-    if not isinstance(expression, Call):
-        return None
-    match expression.name, expression.arguments:
-        case "try_divide" | "/", (_, right) if "TRY" in expression.options:
-            zero = f"CAST(0 AS {type_sql(right.data_type)})"
-            return f"(CASE WHEN {{1}} = {zero} THEN NULL ELSE ({{0}} / {{1}}) END)"
-        case "nullif", (_, _):
-            return "(CASE WHEN {0} = {1} THEN NULL ELSE {0} END)"
-        case "equal_null", (_, _):
-            return "({0} <=> {1})"
-        case "zeroifnull", (_,):
-            return "coalesce({0}, 0)"
-    return None
-
-
-def floating(expression: Expression, time_zone: str) -> str | None:
-    """Comparisons of floating point numbers: NaN is equal to itself and above all others."""
-    if not isinstance(expression, Call) or len(expression.arguments) != 2:
-        return None
-    if not isinstance(expression.arguments[0].data_type, FloatType | DoubleType):
-        return None
-    nan_0, nan_1 = "isnan({0})", "isnan({1})"
-    either = "({0}) IS NULL OR ({1}) IS NULL"
-    forms = {
-        "=": f"CASE WHEN {either} THEN NULL WHEN {nan_0} OR {nan_1} "
-        f"THEN ({nan_0} AND {nan_1}) ELSE {{0}} + 0 = {{1}} + 0 END",
-        "<": f"CASE WHEN {either} THEN NULL WHEN {nan_0} THEN false WHEN {nan_1} THEN true "
-        "ELSE {0} + 0 < {1} + 0 END",
-        ">": f"CASE WHEN {either} THEN NULL WHEN {nan_1} THEN false WHEN {nan_0} THEN true "
-        "ELSE {0} + 0 > {1} + 0 END",
-        "<=": f"CASE WHEN {either} THEN NULL WHEN {nan_1} THEN true WHEN {nan_0} THEN false "
-        "ELSE {0} + 0 <= {1} + 0 END",
-        ">=": f"CASE WHEN {either} THEN NULL WHEN {nan_0} THEN true WHEN {nan_1} THEN false "
-        "ELSE {0} + 0 >= {1} + 0 END",
-    }
-    form = forms.get(expression.name)
-    return None if form is None else f"({form})"
-
-
-def through_wider(expression: Expression, time_zone: str) -> str | None:
-    """A cast of a whole number to a decimal, or of one kind of number to another, in two steps."""
-    if not isinstance(expression, Cast):
-        return None
-    one, other = expression.child.data_type, expression.type_
-    if isinstance(one, IntegralType) and isinstance(other, FractionalType):
-        step = "DECIMAL(20,0)" if isinstance(other, DecimalType) else "BIGINT"
-        return f"CAST(CAST({{0}} AS {step}) AS {type_sql(other)})"
-    if isinstance(one, DecimalType) and isinstance(other, IntegralType):
-        return f"CAST(CAST({{0}} AS DECIMAL(38,{one.scale})) AS {type_sql(other)})"
-    return None
 
 
 _ZERO_DIVISOR = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.expressions.core import Call, Cast, Expression, Literal
-from ...planner.model.schemas.types import DayTimeIntervalType, LongType, TimestampType
+from ...planner.model.schemas.types import LongType, TimestampType
 from .exact import text
 
 
@@ -84,23 +84,4 @@ def epoch(expression: Expression, time_zone: str) -> str | None:
             return f"(({micros} - pmod({micros}, {10**6}L)) div {10**6}L)"
         case "knownnullable" | "knownnotnull" | "knownnotcontainsnull":
             return "{0}"
-    return None
-
-
-def fixed_interval(expression: Expression, time_zone: str) -> str | None:
-    """A fixed length of time added as microseconds."""
-    if not isinstance(expression, Call) or expression.name != "timestamp_add_interval":
-        return None
-    interval = expression.arguments[1]
-    if not isinstance(interval, Literal) or interval.value is None:
-        return None
-    if isinstance(interval.data_type, DayTimeIntervalType):
-        assert isinstance(interval.value, int)
-        amount = interval.value
-    elif isinstance(interval.value, tuple) and interval.value[:2] == (0, 0):
-        amount = int(interval.value[2])
-    else:
-        return None
-    if isinstance(expression.arguments[0].data_type, TimestampType):
-        return f"timestamp_micros(unix_micros({{0}}) + {amount}L)"
     return None
