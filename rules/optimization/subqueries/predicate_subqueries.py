@@ -113,7 +113,8 @@ def _joined(
     parts: list[Expression] = []
     for value, column in zip(values, subplan.output, strict=False):
         equal = call("=", value, column)
-        parts.append(call("or", equal, call("isnull", equal)) if null_aware else equal)
+        may_match = null_aware and equal.nullable  # a null may be equal to anything
+        parts.append(call("or", equal, call("isnull", equal)) if may_match else equal)
     parts = list(ExpressionSet((*parts, *conditions)))
     return Join(
         left=plan,
