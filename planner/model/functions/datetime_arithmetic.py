@@ -21,6 +21,7 @@ from ..schemas.types import (
     DayTimeIntervalType,
     NullType,
     StringType,
+    TimestampNTZType,
     YearMonthIntervalType,
 )
 from ..settings.conf import Conf
@@ -145,19 +146,20 @@ def _datetime_sub(call: Call, time: Expression, interval: Expression, conf: Conf
 
 
 def _subtract_times(call: Call, conf: Conf) -> Expression:
-    """Two moments; a date or string beside a timestamp becomes one."""
+    """Two moments; without a zone, if one is. A date or string beside one becomes one."""
+    types = [side.data_type for side in call.arguments]
+    moment = next((t for t in types if isinstance(t, TimestampNTZType)), TIMESTAMP)
     sides = []
     for position, side in enumerate(call.arguments):
         if isinstance(side.data_type, StringType) and not conf.ansi:
             raise unexpected_type(call, position, _TIMES)
-        if isinstance(side.data_type, DateType | StringType | NullType):
-            side = cast_to(side, TIMESTAMP, conf)
+        if isinstance(side.data_type, DatetimeType | StringType | NullType):
+            side = cast_unless_same(side, moment, conf)
         sides.append(side)
     for position, side in enumerate(sides):
         if not isinstance(side.data_type, AnyTimestampType):
             raise unexpected_type(call, position, _TIMES)
-    left, right = sides
-    return _call(call, "subtract_timestamps", left, cast_unless_same(right, left.data_type, conf))
+    return _call(call, "subtract_timestamps", *sides)
 
 
 def _sub_replacement(call: Call) -> Expression:

@@ -76,11 +76,16 @@ def simplify_comparisons_below_null_checks(node: Filter, conf: Conf) -> LogicalP
 def optimize_in(expression: Expression) -> Expression:
     """Repetitions in a list of literals go; a list of one becomes `=`, a long one a set.
 
-    `a IN (1, 1, 2)` -> `a IN (1, 2)`; `a IN (1)` -> `a = 1`; more than ten: `a INSET ...`.
+    `a IN (1, 1, 2)` -> `a IN (1, 2)`; `a IN (1)` -> `a = 1`; more than ten: `a INSET ...`. Nothing
+    is in a list of none; null is not, either, in ANSI mode.
     """
     assert isinstance(expression, Call)
     value, *items = expression.arguments
-    if not items or not all(isinstance(item, Literal) for item in items):
+    if not items:
+        never = lit(False)
+        known = call("isnotnull", value)
+        return never if expression.ansi else call("if", known, never, NULL_BOOLEAN)
+    if not all(isinstance(item, Literal) for item in items):
         return expression
     distinct = list(ExpressionSet(items))
     if len(distinct) == 1 and not _is_struct(value) and not _is_struct(distinct[0]):
