@@ -133,6 +133,9 @@ CASES: dict[str, tuple[str, ...]] = {
         "sort_array(texts, false)",
     ),
     "arrays": (
+        "concat_ws('-', texts)",
+        "concat_ws(', ', s, texts, array(s, s), s)",
+        "concat_ws('', texts, texts)",
         "array_union(ints, others)",
         "array_union(texts, array(s))",
         "array_union(nested, nested)",
@@ -228,6 +231,12 @@ CASES: dict[str, tuple[str, ...]] = {
         "hash(CAST(sec AS DECIMAL(38, 20)))",
     ),
     "numbers": (
+        "round(a, -1)",
+        "bround(a, -2)",
+        "round(l, -3)",
+        "bround(l, -18)",
+        "round(CAST(a AS SMALLINT), -4)",
+        "bround(CAST(a % 128 AS TINYINT), -1)",
         "nanvl(x, x / 0)",
         "width_bucket(x, 0D, 10D, 5)",
         "width_bucket(x, 10D, -1D, l)",
