@@ -243,6 +243,13 @@ QUERIES: dict[str, NativeQuery] = {
         f"AS m FROM {EVENTS} GROUP BY user",
         "update",
     ),
+    "maps": NativeQuery(
+        "SELECT user, first(map(tags, id, 'k', qty)) AS f, max_by(map(id, price, 0, 1D), id) AS m, "
+        "last(IF(id % 3 = 0, NULL, map('a', array(tags, NULL), tags || 'b', array()))) AS l, "
+        "min_by(named_struct('m', map(qty, cost), 'n', id), id) AS s, last(map(ts, qty = 1)) AS t "
+        f"FROM {EVENTS} WHERE qty IS NOT NULL GROUP BY user",
+        "update",
+    ),
     "variables": NativeQuery(
         "FROM STREAM events", "update", code=with_ledger(False, "EventTime"), on=(ROCKSDB,)
     ),

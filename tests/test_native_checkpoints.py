@@ -38,7 +38,7 @@ READ_HERE = tuple(name for name, query in QUERIES.items() if HDFS in query.on)
 VARIABLES = tuple(name for name in QUERIES if name not in READ_HERE)
 ROUND_TRIPS = (
     *("windows", "totals", "old formats", "sessions", "dedup within", "limit"),
-    *("full join", "window join", "user state", "counted", "gathered", "best"),
+    *("full join", "window join", "user state", "counted", "gathered", "best", "maps"),
 )
 
 
