@@ -76,6 +76,10 @@ class Scope:
         found, rest = self._candidates(parts)
         return (self._only(found, parts), rest) if found else None
 
+    def knows(self, parts: tuple[str, ...]) -> bool:
+        """Whether the name means a column here, or several."""
+        return bool(self._candidates(parts)[0])
+
     def find_one(self, parts: tuple[str, ...]) -> Match | None:
         """The same, but a name that several columns have means none of them."""
         found, rest = self._candidates(parts)

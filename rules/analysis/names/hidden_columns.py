@@ -101,7 +101,7 @@ def _named(
             elif (
                 isinstance(node, UnresolvedAttribute)
                 and len(node.parts) > 1
-                and visible.find(node.parts) is None
+                and not visible.knows(node.parts)
             ):
                 found = below.find(node.parts)
                 if found is not None and below.qualifies(found[0], node.parts[:1]):
