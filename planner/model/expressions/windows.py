@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import typing
 from collections.abc import Iterator
+from typing import Literal as Lit
 
 from ..frozen import dataclass
 from ..schemas.types import TIMESTAMP, WINDOW, DataType
@@ -12,8 +12,8 @@ from .base import LikePart
 from .core import Call, Expression, Literal
 from .unresolved import Unresolved
 
-Unit = typing.Literal["ROWS", "RANGE"]
-Bound = typing.Literal["UNBOUNDED PRECEDING", "CURRENT ROW", "UNBOUNDED FOLLOWING", "DISTANCE"]
+Unit = Lit["ROWS", "RANGE"]
+Bound = Lit["UNBOUNDED PRECEDING", "CURRENT ROW", "UNBOUNDED FOLLOWING", "DISTANCE"]
 
 
 @dataclass(frozen=True, kw_only=True)
