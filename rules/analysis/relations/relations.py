@@ -296,7 +296,7 @@ def _using(plan: Join, context: Context) -> LogicalPlan:
     ]
     condition: Expression | None = None
     for one, other in pairs:
-        equal = context.call("=", one, other)
+        equal = context.call("=", one, other, origin=plan.origin)
         condition = equal if condition is None else context.call("and", condition, equal)
     joined = replace(plan, using=(), natural=False, condition=condition)
     left_keys = {one.expr_id for one, _ in pairs}
