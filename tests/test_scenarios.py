@@ -31,6 +31,7 @@ REFUSED = (
     "collated-columns",
     "collated-distinct",
     "collated-keys",
+    "python-functions-over-groups",
     "session-lists-merged",
     "session-lists-partitions",
 )

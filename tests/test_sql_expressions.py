@@ -23,6 +23,7 @@ from stateplan.planner.model.expressions.unresolved import (
 )
 from stateplan.planner.model.expressions.windows import WindowExpression
 from stateplan.planner.model.settings.conf import Conf
+from stateplan.planner.model.text.text import frame_in_sql
 from stateplan.planner.sql import parse_expression
 
 
@@ -56,8 +57,9 @@ def show(node: Expression) -> str:
             return "{" + ", ".join(pairs + ([] if otherwise is None else [show(otherwise)])) + "}"
         case LambdaFunction(body=body, parameters=parameters):
             return f"({', '.join(map(show, parameters))}) -> {show(body)}"
-        case WindowExpression(function=function, partition_by=keys, frame=frame):
-            return f"{show(function)} over {[show(key) for key in keys]} {frame}".rstrip()
+        case WindowExpression(function=function, partition_by=keys):
+            frame = f" {frame_in_sql(node, show)}" if node.frame is not None else ""
+            return f"{show(function)} over {[show(key) for key in keys]}{frame}"
     raise AssertionError(type(node))
 
 

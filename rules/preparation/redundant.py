@@ -134,7 +134,8 @@ def combine_adjacent_aggregates(plan: SparkPlan, execution: Execution) -> SparkP
 def _is_pair(final: BaseAggregateExec, partial: BaseAggregateExec) -> bool:
     return (
         type(final) is type(partial)
-        and (final.required_keys is None, partial.required_keys is None) == (False, True)
+        and final.required_keys is not None
+        and partial.required_keys is None
         and all(a.mode == "Final" for a in final.aggregates)
         and all(a.mode == "Partial" for a in partial.aggregates)
         and [a.result_id for a in final.aggregates] == [a.result_id for a in partial.aggregates]
