@@ -70,12 +70,7 @@ from .context import Context, Scope
 from .expressions.expressions import Resolver
 from .failures import catalyst_class, failure
 from .grouping.grouping_sets import with_ordinals
-from .names.hidden_columns import (
-    columns_hidden_by_using,
-    cut_back,
-    with_hidden_columns,
-    with_stars_of,
-)
+from .names.hidden_columns import cut_back, with_hidden_columns, with_stars_of
 from .operators import (
     resolve_deduplicate,
     resolve_hint,
@@ -243,12 +238,12 @@ class Analyzer:
 
     def _over(self, plan: UnaryNode, child: LogicalPlan) -> LogicalPlan:
         """The operator over its child, with the hidden columns that it names."""
-        reaching = with_hidden_columns(plan.expressions, child, self.context)
+        reaching, context = with_hidden_columns(plan.expressions, child, self.context)
         if reaching is child:
             return self._unary(plan, child)
         named = with_stars_of(plan, child)
         assert isinstance(named, UnaryNode)
-        inside = replace(self, context=self.context.hiding(columns_hidden_by_using(child)))
+        inside = replace(self, context=context)
         return cut_back(inside._unary(named, reaching), reaching.output_ids - child.output_ids)
 
     def _unary(self, plan: UnaryNode, child: LogicalPlan) -> LogicalPlan:

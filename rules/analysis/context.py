@@ -102,6 +102,11 @@ class Scope:
                 found.setdefault(column.expr_id, column)
         return [c if c.name == name else replace(c, name=name) for c in found.values()]
 
+    def of_table(self, table: tuple[str, ...]) -> list[AttributeReference]:
+        """The columns of a table, those first that only its name reaches."""
+        found = [column for column in self.columns if self.qualifies(column, table)]
+        return sorted(found, key=lambda column: column.expr_id not in self.hidden)
+
     def qualifies(self, column: AttributeReference, table: tuple[str, ...]) -> bool:
         """Whether the column belongs to the table of that name."""
         own = column.qualifier[-len(table) :]

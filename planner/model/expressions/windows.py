@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Literal as Lit
 
 from ..frozen import dataclass
@@ -54,7 +55,7 @@ def frame_ends(
 
 def opposite(distance: Expression) -> Expression:
     """As far from the row, on its other side."""
-    if isinstance(distance, Literal) and isinstance(distance.value, int):
+    if isinstance(distance, Literal) and isinstance(distance.value, int | float | Decimal):
         return replace(distance, value=-distance.value)
     return Call(name="negative", arguments=(distance,), options=("-",))
 

@@ -24,7 +24,7 @@ from ..expressions.core import (
     Literal,
     SortOrder,
 )
-from ..expressions.windows import PreciseTimestampConversion, WindowExpression
+from ..expressions.windows import PreciseTimestampConversion, WindowExpression, opposite
 from ..schemas.types import (
     ArrayType,
     DataType,
@@ -164,7 +164,7 @@ def _from_the_row(distance: Expression) -> Expression:
     if isinstance(distance, Literal):
         value = distance.value
         if isinstance(value, int | float | Decimal) and value < 0:
-            return Call(name="negative", arguments=(replace(distance, value=-value),))
+            return Call(name="negative", arguments=(opposite(distance),))
     return distance
 
 

@@ -193,18 +193,19 @@ def frame_in_sql(window: WindowExpression, show: Show) -> str:
     """A window's frame as SQL says it: `ROWS BETWEEN 3 PRECEDING AND CURRENT ROW`."""
     frame, bounds = _frame_of(window)
     ends = (
-        end if isinstance(end, str) else bound_in_sql(end, show)
+        end if isinstance(end, str) else _bound_in_sql(end, show)
         for end in frame_ends(frame, bounds)
     )
     return f"{frame.unit} BETWEEN {' AND '.join(ends)}"
 
 
-def bound_in_sql(distance: Expression, show: Show) -> str:
+def _bound_in_sql(distance: Expression, show: Show) -> str:
     """`-a` -> `a PRECEDING`, any other -> `a FOLLOWING`."""
     match distance:
-        case UnresolvedFunction(name="-", arguments=(value,)):
-            return f"{show(value)} PRECEDING"
-        case Call(name="negative", arguments=(value,)):
+        case (
+            UnresolvedFunction(name="-", arguments=(value,))
+            | Call(name="negative", arguments=(value,))
+        ):
             return f"{show(value)} PRECEDING"
     return f"{show(distance)} FOLLOWING"
 

@@ -248,11 +248,17 @@ class Resolver:
     def _without_stars(self, function: UnresolvedFunction) -> UnresolvedFunction:
         if not any(isinstance(a, UnresolvedStar) for a in function.arguments):
             return function
-        from ..names.stars import refuse_table_in_count
+        from ..names.stars import expand_star, refuse_table_in_count
 
         if function.name.lower() == "count":
             refuse_table_in_count(function.arguments, self.scope)
-        return replace(function, arguments=self._spread(function.arguments))
+        spread: list[Expression] = []
+        for argument in function.arguments:
+            if isinstance(argument, UnresolvedStar):
+                spread.extend(expand_star(argument, self))
+            else:
+                spread.append(argument)
+        return replace(function, arguments=tuple(spread))
 
     def _with_arguments(self, function: UnresolvedFunction) -> UnresolvedFunction:
         function = self._without_stars(function)
@@ -262,17 +268,6 @@ class Resolver:
             within=tuple(self.resolve(o) for o in function.within),
             filter=None if function.filter is None else self.resolve(function.filter),
         )
-
-    def _spread(self, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
-        from ..names.stars import expand_star
-
-        spread: list[Expression] = []
-        for argument in arguments:
-            if isinstance(argument, UnresolvedStar):
-                spread.extend(expand_star(argument, self))
-            else:
-                spread.append(argument)
-        return tuple(spread)
 
     def _resolved_call(
         self, function: UnresolvedFunction, spec: registry.FunctionSpec

@@ -77,13 +77,17 @@ def _metadata_below(plan: LogicalPlan) -> AttributeReference | None:
 
 def with_hidden_columns(
     expressions: tuple[Expression, ...], child: LogicalPlan, context: Context
-) -> LogicalPlan:
-    """The child with those of its hidden columns that the expressions name."""
+) -> tuple[LogicalPlan, Context]:
+    """The child with those of its hidden columns that the expressions name.
+
+    In the context that comes with it names without a table do not mean what USING hides.
+    """
     hidden = columns_hidden_by_using(child)
-    if hidden:
-        needed = frozenset(_named(expressions, child, hidden, context))
-        child = _showing(child, tuple(c for c in hidden if c.expr_id in needed))
-    return _with_metadata(expressions, child, context)
+    if not hidden:
+        return _with_metadata(expressions, child, context), context
+    needed = frozenset(_named(expressions, child, hidden, context))
+    child = _showing(child, tuple(c for c in hidden if c.expr_id in needed))
+    return _with_metadata(expressions, child, context), context.hiding(hidden)
 
 
 def _named(

@@ -94,9 +94,7 @@ def refuse_table_in_count(arguments: Sequence[Expression], scope: Scope) -> None
         AnalysisError: INVALID_USAGE_OF_STAR_WITH_TABLE_IDENTIFIER_IN_COUNT.
     """
     match arguments:
-        case [UnresolvedStar(target=target)] if target and any(
-            scope.qualifies(column, target) for column in scope.columns
-        ):
+        case [UnresolvedStar(target=target)] if target and scope.of_table(target):
             raise failure(
                 "INVALID_USAGE_OF_STAR_WITH_TABLE_IDENTIFIER_IN_COUNT", tableName=to_sql_id(target)
             )
@@ -116,11 +114,7 @@ def expand_star(star: UnresolvedStar, resolver: Resolver) -> list[Expression]:
     elif not star.target:
         columns = list(scope.columns)
     else:
-        mine = [c for c in scope.columns if scope.qualifies(c, star.target)]
-        mine.sort(key=lambda column: column.expr_id not in scope.hidden)
-        columns = list(mine)
-        if not columns:
-            columns = _fields(star, resolver)
+        columns = [*scope.of_table(star.target)] or _fields(star, resolver)
     if star.except_names:
         return without_excepted(columns, star, scope.fold)
     return columns

@@ -276,10 +276,9 @@ def resolve_join(plan: Join, context: Context) -> LogicalPlan:
 
 def _on(plan: Join, condition: Expression, context: Context) -> LogicalPlan:
     """The join with its condition resolved, over its sides' hidden columns too."""
-    left = with_hidden_columns((condition,), plan.left, context)
-    right = with_hidden_columns((condition,), plan.right, context)
-    hidden = (*columns_hidden_by_using(plan.left), *columns_hidden_by_using(plan.right))
-    resolver = Resolver((*left.output, *right.output), context.hiding(hidden))
+    left, context = with_hidden_columns((condition,), plan.left, context)
+    right, context = with_hidden_columns((condition,), plan.right, context)
+    resolver = Resolver((*left.output, *right.output), context)
     resolved = replace(plan, left=left, right=right, condition=resolver.resolve(condition))
     return cut_back(resolved, resolved.output_ids - plan.output_ids)
 

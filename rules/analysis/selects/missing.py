@@ -31,7 +31,7 @@ from ..grouping.over_grouping_sets import (
     ordered_over_sets,
     without_sets,
 )
-from ..names.hidden_columns import columns_hidden_by_using, with_hidden_columns
+from ..names.hidden_columns import with_hidden_columns
 from ..names.names import qualified
 from ..windows.over import extract_windows
 
@@ -62,11 +62,9 @@ def resolve_over(
             return found, below
     aggregate = _aggregate_below(child)
     if aggregate is not None:
-        reaching = with_hidden_columns(expressions, aggregate.child, context)
+        reaching, context = with_hidden_columns(expressions, aggregate.child, context)
         if reaching is not aggregate.child:
-            hidden = columns_hidden_by_using(aggregate.child)
             child, aggregate = _over_input(child, reaching)
-            context = context.hiding(hidden)
     above = Resolver(child.output, context, ambiguous=False, fields=fields)
     if any(e.exists(is_grouping_call) for e in expressions):
         refuse_without_sets(expressions, child, aggregate, context)

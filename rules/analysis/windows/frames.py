@@ -53,11 +53,12 @@ def with_typed_bounds(window: WindowExpression, conf: Conf) -> WindowExpression:
 
 def check_frame(window: WindowExpression) -> AnalysisError | None:
     """What Spark says against a window's frame, if it says anything."""
-    if window.frame is None:
+    frame = window.frame
+    if frame is None:
         return None
     origin = _specification(window)
-    error = _bounds(window, window.frame, origin)
-    return error or (_order(window, origin) if window.frame.unit == "RANGE" else None)
+    error = _bounds(window, frame, origin)
+    return error or (_order(window, frame, origin) if frame.unit == "RANGE" else None)
 
 
 def _specification(window: WindowExpression) -> Origin | None:
@@ -72,7 +73,6 @@ def _specification(window: WindowExpression) -> Origin | None:
     return Origin(line=line, position=position, start=start, stop=at.stop, source=at.source)
 
 
-_LAST = "UNBOUNDED FOLLOWING"
 _UNITS = {
     "ROWS": '"INT"',
     "RANGE": '("NUMERIC" or "INTERVAL DAY TO SECOND" or "INTERVAL YEAR TO MONTH" or "INTERVAL")',
@@ -118,12 +118,10 @@ def _is_taken(frame: WindowFrame, kind: DataType) -> bool:
     return isinstance(kind, NumericType | AnsiIntervalType | CalendarIntervalType)
 
 
-def _order(window: WindowExpression, origin: Origin | None) -> AnalysisError | None:
-    frame = window.frame
-    if frame is None or (frame.lower, frame.upper) == (
-        "UNBOUNDED PRECEDING",
-        "UNBOUNDED FOLLOWING",
-    ):
+def _order(
+    window: WindowExpression, frame: WindowFrame, origin: Origin | None
+) -> AnalysisError | None:
+    if (frame.lower, frame.upper) == ("UNBOUNDED PRECEDING", "UNBOUNDED FOLLOWING"):
         return None
     text = pretty(window).split(" OVER ", 1)[1]
     keys = [o for o in window.order_by if isinstance(o, SortOrder)]

@@ -195,9 +195,9 @@ def _is_malformed(text: str, target: DataType) -> bool:
         day = _DATE.fullmatch(text)
         return day is None or not _is_day(day[1], day[2], day[3])
     moment = _TIMESTAMP.fullmatch(text)
-    if moment is None and isinstance(target, TimestampNTZType):
-        return True  # of no day
     if moment is None:
+        if isinstance(target, TimestampNTZType):
+            return True  # not even a time of today
         today = _TIME.fullmatch(text) if text.startswith("T") or ":" in text else None
         return today is None or not _is_time(*today.groups())
     return not (_is_day(moment[1], moment[2], moment[3]) and _is_time(*moment.groups()[3:]))

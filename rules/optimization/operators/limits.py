@@ -157,17 +157,20 @@ def push_limits_down(node: LocalLimit | Join, conf: Conf) -> LogicalPlan:
 def _ranks_first_rows(window: Window, limit: Expression) -> bool:
     """Whether the first rows of all have the ranks that they have among all."""
     number, bound = _number(limit), max_rows(window.child)
-    ranks = (without_alias(item) for item in window.windows)
     return (
         not window.partition_by
         and number is not None
         and (bound is None or bound > number)
-        and all(isinstance(w, WindowExpression) and _limits_groups(w) for w in ranks)
+        and all(_rank_of(item) is not None for item in window.windows)
     )
 
 
-def _limits_groups(window: WindowExpression) -> bool:
-    return isinstance(window.function, Call) and window.function.spec.limits_groups
+def _rank_of(item: Expression) -> Call | None:
+    """The rank function that a column of a window is the value of."""
+    match without_alias(item):
+        case WindowExpression(function=Call() as function) if function.spec.limits_groups:
+            return function
+    return None
 
 
 def _with_first_rows(window: Window, limit: Expression) -> Window:
@@ -309,14 +312,12 @@ def _lowest_bound(condition: Expression, window: Window) -> tuple[int, Call] | N
     """The lowest rank that a filter lets pass at most, and its function."""
     found: list[tuple[int, Call]] = []
     for item in window.windows:
-        if not isinstance(item, Alias) or not isinstance(item.child, WindowExpression):
-            continue
-        function = item.child.function
-        if not isinstance(function, Call) or not function.spec.limits_groups:
+        rank = _rank_of(item)
+        if rank is None or not isinstance(item, Alias):
             continue
         bounds = [b for c in split_conjuncts(condition) if (b := _bound(c, item)) is not None]
         if bounds:
-            found.append((min(bounds), function))
+            found.append((min(bounds), rank))
     return min(found, key=lambda pair: pair[0], default=None)
 
 

@@ -119,7 +119,7 @@ def _join(node: Join) -> LogicalPlan:
     if node.is_streaming:
         return node
     left, right = is_empty(node.left), is_empty(node.right)
-    never = is_false(node.condition) if node.condition is not None else False
+    never = node.condition is not None and is_false(node.condition)
     match node.join_type:
         case "Inner" | "Cross" | "LeftSemi" if left or right or never:
             return empty_like(node)
@@ -131,14 +131,12 @@ def _join(node: Join) -> LogicalPlan:
             return empty_like(node)
         case "LeftAnti" if right or never:
             return node.left
-        case "LeftOuter" | "FullOuter" if right:
+        case "LeftOuter" if right or never:
             return _padded(node, node.left)
-        case "RightOuter" | "FullOuter" if left:
+        case "RightOuter" if left or never:
             return _padded(node, node.right)
-        case "LeftOuter" if never:
-            return _padded(node, node.left)
-        case "RightOuter" if never:
-            return _padded(node, node.right)
+        case "FullOuter" if left or right:
+            return _padded(node, node.right if left else node.left)
         case "LeftSemi" | "LeftAnti" if node.condition is None and _has_rows(node.right):
             return node.left if node.join_type == "LeftSemi" else empty_like(node)
     return node
