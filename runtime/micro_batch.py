@@ -111,6 +111,7 @@ class MicroBatchExecution:
     _state_bytes: int | None = field(default=None, init=False)
     _times: TriggerTimes | None = field(default=None, init=False)
     _in_sink: bool = field(default=False, init=False)
+    _timeless: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         self._inputs = BatchInputs(self.engine, self.sources, self.tables)
@@ -255,7 +256,8 @@ class MicroBatchExecution:
             )
             if self._last is None:
                 self._check_state(position, plan)
-            timed = with_batch_time(plan, position.timestamp_ms)
+            timed = plan if self._timeless else with_batch_time(plan, position.timestamp_ms)
+            self._timeless = timed is plan  # so are the plans of all batches
             self._explained_plan = timed
             self.checkpoint.check_claim()
             batch = self.prepare(timed, self._context(position, frames, plan, known, files))

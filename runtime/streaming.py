@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ from .listeners import Listeners
 from .micro_batch import MicroBatchExecution
 from .offsets import Position, recover
 from .operator_names import OperatorNames
+from .plan import RuntimePlans
 from .plan.facts import Reader
 from .plan.passes.name_files import asks_for_files
 from .progress import Listener, clock_ms
@@ -233,7 +235,7 @@ def _on_engine(
         engine=engine,
         identity=RunIdentity(id=opened.id, run_id=planned.run_id, name=request.name),
         planned=planned,
-        prepare=prepare,
+        prepare=partial(prepare, plans=RuntimePlans()),
         sources=sources,
         tables=request.tables,
         readers=readers,

@@ -19,7 +19,7 @@ import pytest
 from stateplan.planner.description import parse_description
 from stateplan.planner.query import Query
 from stateplan.runtime import micro_batch
-from stateplan.runtime.plan.passes import protect_kernels
+from stateplan.runtime.plan import facts
 from stateplan.runtime.sinks import MemorySink, Sink
 from stateplan.runtime.sinks.simple import ConsoleSink, NoopSink
 
@@ -97,7 +97,7 @@ def test_order_by_in_complete_mode(
     kind: Callable[[], Sink],
     few: int,
 ) -> None:
-    monkeypatch.setattr(protect_kernels, "FEW", few)
+    monkeypatch.setattr(facts, "FEW", few)
     sink = kind()
     operators = run(f"{COUNTED} ORDER BY n, user DESC", "complete", sink)
     # Spark reads the state of a sorted batch twice, and counts it twice.

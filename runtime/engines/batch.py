@@ -18,7 +18,7 @@ from ..failures import state_failure
 from ..kernels.scans.dealt_rows import Forwarding, sent_to
 from ..kernels.scans.early_groups import EarlyGroups
 from ..kernels.task import TaskSpec
-from ..plan import BatchFacts, RuntimePlan, runtime_plan
+from ..plan import BatchFacts, RuntimePlan, RuntimePlans, runtime_plan
 from ..plan.facts import Reader
 from ..plan.nodes import Kernel, PassingLimit, travelling
 from ..plan.observing_nodes import CountRows
@@ -45,17 +45,20 @@ if TYPE_CHECKING:
 _TIDY_EVERY = 32  # versions: listing a directory costs more than a small batch
 
 
-def prepare(plan: SparkPlan, context: BatchContext) -> PreparedBatch:
+def prepare(
+    plan: SparkPlan, context: BatchContext, plans: RuntimePlans | None = None
+) -> PreparedBatch:
     """A batch of an executed plan, ready to run.
 
     Args:
         plan: the executed plan of the batch: state info and watermarks are in it.
         context: the attempt.
+        plans: what plans the query's batches; None: it has no other ones.
 
     Raises:
         RuntimeFailure: an operator or function cannot be run, or state cannot be read.
     """
-    return Batch(plan, context)
+    return Batch(plan, context, RuntimePlans() if plans is None else plans)
 
 
 def check(plan: SparkPlan, engine: Engine, conf: Conf, readers: Mapping[str, Reader]) -> None:
@@ -78,14 +81,14 @@ class Batch:
         observed: by the name of an `observe`, the row that its kernels' buffers give in the end.
     """
 
-    def __init__(self, plan: SparkPlan, context: BatchContext) -> None:
+    def __init__(self, plan: SparkPlan, context: BatchContext, plans: RuntimePlans) -> None:
         self.context = context
         self.engine = context.engine
         self._state = StateBefore(plan, context)
         self._sampled = sampled_operators(plan)
         self._results: BatchResults | None = None
         self._forget()
-        self.plan: RuntimePlan = runtime_plan(plan, self._facts())
+        self.plan: RuntimePlan = plans.of(plan, self._facts())
 
     def _forget(self) -> None:
         self._operators: list[RunningOperator] = []

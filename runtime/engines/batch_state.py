@@ -13,7 +13,7 @@ from ..failures import state_failure
 from ..kernels.kernel import Kernel
 from ..kernels.limit import LimitKernel, passed_before
 from ..kernels.task import TaskSpec, open_stores
-from ..plan.facts import Figures
+from ..plan.facts import STATE_ROWS, Figures
 from ..state import StateError, StateVersion, load_version
 from ..state.locations import located
 from ..state.manifests import delete_attempt
@@ -36,9 +36,12 @@ class StateBefore:
         self._versions: dict[int, StateVersion] = {}
 
     def figures(self) -> dict[int, Figures]:
-        """What the batch before left in each operator's version, by the operator's id."""
+        """What each operator's version says of the batch, by the operator's id."""
         versions = {id_: self._version(writer) for id_, writer in self._writers.items()}
-        return {id_: {**found.extra, "total": found.total} for id_, found in versions.items()}
+        return {
+            id_: Figures.of({**found.extra, STATE_ROWS: found.total})
+            for id_, found in versions.items()
+        }
 
     def passed(self) -> dict[int, int]:
         """How many rows each limit has let through since the query began, by its operator's id."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import singledispatch
 
+from ...physical.python_state import PythonStatefulExec
+from ...physical.state import NO_WATERMARK
+from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import arrow_schema, arrow_type, column_name
 from ..kernels.aggregates.aggregate import AggregateKernel
@@ -33,6 +36,8 @@ from ..plan.specs import (
     ProcessorSpec,
     SessionSpec,
     TimeOf,
+    evictions_of,
+    watermarks_of,
 )
 from .evaluating import evaluator
 from .user_state import declared_by, evolves_by_name, pandas_settings, state_json, user_function
@@ -40,33 +45,35 @@ from .user_state import declared_by, evolves_by_name, pandas_settings, state_jso
 
 def kernel_of(node: KernelNode, conf: Conf) -> Kernel:
     """The kernel of a node."""
-    return _kernel(node.spec, node.taken, conf)
+    return _kernel(node.spec, node, conf)
 
 
 @singledispatch
-def _kernel(spec: KernelSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
+def _kernel(spec: KernelSpec, node: KernelNode, conf: Conf) -> Kernel:
     raise TypeError(f"no kernel for {type(spec).__name__}")
 
 
 @_kernel.register
-def _(spec: AggregateSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
+def _(spec: AggregateSpec, node: KernelNode, conf: Conf) -> Kernel:
     rows = None
     if spec.sources is not None:
         empty = tuple(b.empty for f in spec.functions for b in f.forms.buffers)
-        rows = RowBuffers(_behind(taken, len(spec.keys)), spec.sources, empty)
+        rows = RowBuffers(_behind(node.taken, len(spec.keys)), spec.sources, empty)
+    times = watermarks_of(node.operator)
     return AggregateKernel(
         keys=arrow_schema(spec.keys),
         buffers=buffers_of(spec.functions),
         mode=spec.mode,
         time=spec.time,
-        late=spec.late,
-        evict=spec.evict,
+        late=times.late,
+        evict=times.evict,
         rows=rows,
     )
 
 
 @_kernel.register
-def _(spec: SessionSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
+def _(spec: SessionSpec, node: KernelNode, conf: Conf) -> Kernel:
+    times = watermarks_of(node.operator)
     return SessionKernel(
         keys=arrow_schema(spec.keys),
         session=arrow_schema([spec.session]).field(0),
@@ -74,27 +81,28 @@ def _(spec: SessionSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
         position=spec.position,
         buffers=buffers_of(spec.functions),
         mode=spec.mode,
-        made=RowBuffers(_behind(taken, len(spec.keys) + 1), spec.sources),
+        made=RowBuffers(_behind(node.taken, len(spec.keys) + 1), spec.sources),
         merge_first=spec.merge_first,
-        late=spec.late,
-        evict=spec.evict,
+        late=times.late,
+        evict=times.evict,
     )
 
 
 @_kernel.register
-def _(spec: DeduplicateSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
+def _(spec: DeduplicateSpec, node: KernelNode, conf: Conf) -> Kernel:
+    times = watermarks_of(node.operator)
     return DeduplicateKernel(
         rows=arrow_schema(spec.rows),
         keys=spec.keys,
         time=spec.time,
         within=spec.within,
-        late=spec.late,
-        evict=spec.evict,
+        late=times.late,
+        evict=times.evict,
     )
 
 
 @_kernel.register
-def _(spec: JoinSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
+def _(spec: JoinSpec, node: KernelNode, conf: Conf) -> Kernel:
     condition = None
     if spec.condition is not None:
         used = spec.condition.references
@@ -102,26 +110,28 @@ def _(spec: JoinSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
         places = tuple(i for i, c in enumerate(columns) if c.expr_id in used)
         program = evaluator((), [columns[i] for i in places], [spec.condition])
         condition = Condition(program, places)
+    assert isinstance(node.operator, StreamingSymmetricHashJoinExec)
+    late, evictions = watermarks_of(node.operator).late, evictions_of(node.operator)
     return JoinKernel(
-        rows=arrow_schema(c.column for c in taken),
+        rows=arrow_schema(c.column for c in node.taken),
         keys=arrow_schema(spec.keys),
         semi=spec.join_type == "LeftSemi",
         padded=spec.padded,
-        left=_join_side(spec.left),
-        right=_join_side(spec.right),
+        left=_join_side(spec.left, late, evictions[0]),
+        right=_join_side(spec.right, late, evictions[1]),
         condition=condition,
     )
 
 
-def _join_side(side: JoinSideSpec) -> JoinSide:
+def _join_side(side: JoinSideSpec, late: int | None, evict: int | None) -> JoinSide:
     return JoinSide(
         columns=arrow_schema(side.columns),
         places=side.places,
         fits=side.fits,
         time=_moment(side.time),
-        late=side.late,
+        late=late,
         kept_time=_moment(side.kept_time),
-        evict=side.evict,
+        evict=evict,
     )
 
 
@@ -130,7 +140,8 @@ def _moment(time: TimeOf | None) -> Moment | None:
 
 
 @_kernel.register
-def _(spec: GroupStateSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
+def _(spec: GroupStateSpec, node: KernelNode, conf: Conf) -> Kernel:
+    operator = _python_operator(node)
     return GroupStateKernel(
         rows=arrow_schema(spec.rows),
         keys=spec.keys,
@@ -139,19 +150,20 @@ def _(spec: GroupStateSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
         state=state_json(spec.state),
         timeout=spec.timeout,
         settings=pandas_settings(conf),
-        now_ms=spec.now_ms,
-        watermark_ms=spec.watermark_ms,
+        now_ms=operator.batch_timestamp_ms,
+        watermark_ms=_watermark_ms(operator),
         time=spec.time,
-        late=spec.late,
+        late=watermarks_of(operator).late,
     )
 
 
 @_kernel.register
-def _(spec: ProcessorSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
+def _(spec: ProcessorSpec, node: KernelNode, conf: Conf) -> Kernel:
     declared = declared_by(spec.function, spec.time_mode)
     initial = None
     if spec.tag is not None:
         initial = InitialColumns(tag=spec.tag, columns=spec.initial, names=spec.initial_names)
+    operator = _python_operator(node)
     return ProcessorKernel(
         rows=arrow_schema(spec.rows),
         keys=spec.keys,
@@ -164,18 +176,28 @@ def _(spec: ProcessorSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
         taken_back=declared.taken_back,
         time_mode=spec.time_mode,
         settings=pandas_settings(conf),
-        now_ms=spec.now_ms,
-        watermark_ms=spec.watermark_ms,
+        now_ms=operator.batch_timestamp_ms,
+        watermark_ms=_watermark_ms(operator),
         time=spec.time,
-        late=spec.late,
+        late=watermarks_of(operator).late,
         initial=initial,
         by_name=evolves_by_name(conf),
         emitted_time=spec.emitted_time,
     )
 
 
+def _python_operator(node: KernelNode) -> PythonStatefulExec:
+    assert isinstance(node.operator, PythonStatefulExec)
+    return node.operator
+
+
+def _watermark_ms(operator: PythonStatefulExec) -> int | None:
+    eviction = operator.event_time_watermark_for_eviction
+    return None if eviction == NO_WATERMARK else eviction
+
+
 @_kernel.register
-def _(spec: LimitSpec, taken: Sequence[Carried], conf: Conf) -> Kernel:
+def _(spec: LimitSpec, node: KernelNode, conf: Conf) -> Kernel:
     return LimitKernel(arrow_schema(spec.rows), spec.limit)
 
 

@@ -140,6 +140,10 @@ class LocalRows(Rows):
         batches = [_under(schema, b) for part in each(list, self.parts) for b in part]
         return pa.Table.from_batches(batches, schema)
 
+    def computed(self) -> int:
+        """How many rows there are, of each of which every column is computed."""
+        return sum(each(_computed, self.parts))
+
     def over_parts(self, kind: StructType, make: Over) -> Self:
         return replace(self, parts=[_Made(part, make) for part in self.parts], kind=kind)
 
@@ -206,6 +210,10 @@ def each(run: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
         return list(map(run, parts))
     with ThreadPoolExecutor(min(len(parts), cpu_count() or 1)) as pool:
         return list(pool.map(run, parts))
+
+
+def _computed(part: Part) -> int:
+    return sum(batch.num_rows for batch in part)
 
 
 def _with_row(batch: Any) -> Iterator[Any]:

@@ -127,12 +127,9 @@ def _step(
         rows = evaluator(step.computed, below, conditions, observed)
         return RowLists(rows, numbered=step.numbered, outer=step.outer)
     if isinstance(step, Copies):
-        # What copies share is computed once, and is one column.
-        values = list(dict.fromkeys(map(without_alias, step.computed)))
-        places = {value: place for place, value in enumerate(values)}
-        copies = tuple(tuple(places[without_alias(e)] for e in copy) for copy in step.copies)
         order: Order = "rows" if step.in_order else "apart" if step.differ else "copies"
-        return RowCopies(evaluator(values, below, conditions, observed), copies, order)
+        values = evaluator(step.values, below, conditions, observed)
+        return RowCopies(values, step.places, order)
     table = KeyedTable(
         files=context.files[step.name].files,
         schema=_schema(step.used),

@@ -3,6 +3,7 @@
 No PySpark and no Arrow in here: `explain("runtime")` needs neither.
 """
 
+from .batches import RuntimePlans
 from .facts import SPARK, BatchFacts, EngineFacts, Reader
 from .make import RuntimePlan, runtime_plan
 from .nodes import RuntimeNode
@@ -15,6 +16,7 @@ __all__ = [
     "Reader",
     "RuntimeNode",
     "RuntimePlan",
+    "RuntimePlans",
     "plan_text",
     "runtime_json",
     "runtime_plan",

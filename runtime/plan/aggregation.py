@@ -48,7 +48,6 @@ from .specs import (
     event_time_position,
     functions_of,
     merged_forms,
-    micros,
 )
 from .translate import translate
 
@@ -78,12 +77,7 @@ def _(node: StateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
     groups = _groups(partial_of(node), mode, facts)
     (kernel,) = groups.children
     assert isinstance(kernel, Kernel) and isinstance(kernel.spec, AggregateSpec)
-    spec = replace(
-        kernel.spec,
-        time=event_time_position(node.keys),
-        late=micros(node.event_time_watermark_for_late_events),
-        evict=micros(node.event_time_watermark_for_eviction),
-    )
+    spec = replace(kernel.spec, time=event_time_position(node.keys))
     return replace(groups, child=replace(kernel, operator=node, spec=spec))
 
 
@@ -132,7 +126,6 @@ def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
     rows = replace(rows, columns=(*rows.columns, number))
     moved = Exchange(child=rows, to="keys", keys=hashed(keys))
     taken = [*keys, session]
-    watermarked = node.session.delay_ms is not None
     ids = [a.expr_id for a in partial.key_attributes]
     spec = SessionSpec(
         keys=tuple(k.seen for k in keys),
@@ -143,8 +136,6 @@ def _(node: SessionWindowStateStoreSaveExec, facts: BatchFacts) -> RuntimeNode:
         mode=mode,
         sources=sources,
         merge_first=_merges_first(node, first),
-        late=micros(node.event_time_watermark_for_late_events) if watermarked else None,
-        evict=micros(node.event_time_watermark_for_eviction) if watermarked else None,
     )
     given = [key(a) for a in partial.key_attributes]
     emitted = (*given, *(plain(a) for f in functions for a in f.emitted))

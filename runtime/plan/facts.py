@@ -12,7 +12,36 @@ from ...planner.model.frozen import dataclass
 from ...planner.model.schemas.types import DataType, StructField, StructType
 from ...planner.model.settings.conf import Conf
 
-Figures = Mapping[str, int]
+RECEIVED, GROUPS, STATE_ROWS = "received", "groups", "total"
+"""Figures of an operator's version: the rows that the last batch with rows had, the keys among
+them, and the rows of its state."""
+MANY = 50_000
+"""Rows of a batch: where there are fewer, nothing is said of how few keys they have."""
+ROWS_A_KEY = (10, 30)
+"""How many rows have to become one to pay: grouped by an engine, and grouped and dealt out."""
+FEW = 1_000_000
+"""Rows of state: so many are sorted by one task in the time that two exchanges take."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """What the batches before say of an operator's next one: the same for most of them.
+
+    Attributes:
+        rows_a_key: that each key has so many rows at least, one of `ROWS_A_KEY`; 0: fewer.
+        much_state: whether its state has more rows than `FEW`.
+    """
+
+    rows_a_key: int = 0
+    much_state: bool = False
+
+    @classmethod
+    def of(cls, known: Mapping[str, int]) -> Figures:
+        """What the figures of a version say."""
+        rows = known.get(RECEIVED, 0)
+        few_keys = known.get(GROUPS, rows)
+        reached = (n for n in ROWS_A_KEY if rows >= MANY and few_keys * n <= rows)
+        return cls(rows_a_key=max(reached, default=0), much_state=known.get(STATE_ROWS, 0) > FEW)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +139,7 @@ class BatchFacts:
         engine: what runs it.
         batch_id: its number.
         tasks: how many tasks run each stateful operator.
-        figures: per operator id, what the last batch that had rows says of the next.
+        figures: per operator id, what the batches before say of it.
         source_rows: how many rows a source gives, exactly, where that is known.
         passed: per operator id of a limit, how many rows it has let through since the query began.
         files: per source whose tasks may read its files themselves, the types of the columns that
@@ -129,7 +158,3 @@ class BatchFacts:
     files: Mapping[str, Mapping[str, DataType]] = field(default_factory=dict)
     deals_out: bool = True
     readers: Mapping[str, Reader] = field(default_factory=dict)
-
-
-RECEIVED, GROUPS = "received", "groups"
-"""Figures of an aggregation: the rows that it had, and the keys among them."""

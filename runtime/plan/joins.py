@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...physical.join_state import event_time, wrapped
+from ...physical.join_state import event_time
 from ...physical.plan import SparkPlan
 from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.errors import RuntimeFailure
@@ -39,7 +39,7 @@ from .aggregation import hashed, window_size
 from .carried import Carried, carrier, plain, window
 from .facts import BatchFacts
 from .nodes import Exchange, Kernel, RuntimeNode, Select, Union
-from .specs import JoinSideSpec, JoinSpec, TimeOf, micros
+from .specs import JoinSideSpec, JoinSpec, TimeOf
 from .translate import translate
 
 
@@ -48,12 +48,11 @@ def _(node: StreamingSymmetricHashJoinExec, facts: BatchFacts) -> RuntimeNode:
     joined = joined_stream(node)
     keys, slots, sides = joined.keys, joined.slots, joined.sides
     condition, above = _condition(node, sides)
-    limits = _limits(node)
     spec = JoinSpec(
         join_type=node.join_type,
         keys=tuple(map(_seen, _parts(keys))),
-        left=_side_spec(node, sides[0], limits[0], keys),
-        right=_side_spec(node, sides[1], limits[1], keys),
+        left=_side_spec(node, 0, sides, keys),
+        right=_side_spec(node, 1, sides, keys),
         padded=node.padded_sides,
         condition=condition,
     )
@@ -268,45 +267,26 @@ def _seen(part: AttributeReference) -> AttributeReference:
 # -------------------------------------------------------------------------------- the kernel's part
 
 
-@dataclass(frozen=True)
-class _Limit:
-    """By which column rows of a side leave, and up to which time."""
-
-    by_key: int | None
-    micros: int
-
-
-def _limits(node: StreamingSymmetricHashJoinExec) -> list[_Limit | None]:
-    watermark = node.event_time_watermark_for_eviction
-    if watermark is None or micros(watermark) is None:
-        return [None, None]
-    place = node.event_time_key
-    return [
-        None if limit is None else _Limit(by_key=place, micros=wrapped(limit * 1000))
-        for limit in node.state_watermarks(watermark)
-    ]
-
-
 def _side_spec(
     node: StreamingSymmetricHashJoinExec,
-    side: _Side,
-    limit: _Limit | None,
+    number: int,
+    sides: Sequence[_Side],
     keys: Sequence[Carried],
 ) -> JoinSideSpec:
+    side = sides[number]
     time = event_time(side.plan.output)
     own = None if time is None else _time_of(side.columns, side.places, time)
     kept = own
-    if limit is not None and limit.by_key is not None:
+    if node.event_time_key is not None:
         places = range(1, 1 + len(_parts(keys)))
-        kept = _time_of(keys, places, keys[limit.by_key].column)
+        kept = _time_of(keys, places, keys[node.event_time_key].column)
+    leaves = node.state_watermarks(0)[number] is not None  # with any watermark, or with none
     return JoinSideSpec(
         columns=tuple(map(_seen, _parts(side.columns))),
         places=tuple(side.places),
         fits=side.fits,
         time=own,
-        late=micros(node.event_time_watermark_for_late_events),
-        kept_time=None if limit is None else kept,
-        evict=None if limit is None else limit.micros,
+        kept_time=kept if leaves else None,
     )
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from ...physical.plan import StateStoreWriter
+from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.expressions.core import Expression, to_attribute
 from ...planner.model.text.fields_shown import cut, fields_shown
 from ...planner.model.text.text import plan_text as expression_text
@@ -40,6 +42,8 @@ from .specs import (
     ProcessorSpec,
     SessionSpec,
     UserStateSpec,
+    evictions_of,
+    watermarks_of,
 )
 
 if TYPE_CHECKING:
@@ -206,7 +210,8 @@ def _(node: Aggregate) -> str:
 @arguments.register
 def _(node: Kernel) -> str:
     where = "in one task" if node.single else f"placed by {_list(node.hashed)}"
-    return f"{_operator(node)}: {kernel_text(node.spec)}, {where}, emits {_carried(node.emitted)}"
+    what = kernel_text(node.spec, node.operator)
+    return f"{_operator(node)}: {what}, {where}, emits {_carried(node.emitted)}"
 
 
 @arguments.register
@@ -246,68 +251,75 @@ def _carried(columns: Sequence[Carried]) -> str:
 
 
 @singledispatch
-def kernel_text(spec: KernelSpec) -> str:
+def kernel_text(spec: KernelSpec, operator: StateStoreWriter | None) -> str:
     """What a kernel does."""
     return type(spec).__name__
 
 
 @kernel_text.register
-def _(spec: AggregateSpec) -> str:
+def _(spec: AggregateSpec, operator: StateStoreWriter | None) -> str:
     functions = _list(f.aggregate for f in spec.functions)
     rows = "groups" if spec.sources is None else "rows"
-    return f"aggregates {functions} of {rows} by {_list(spec.keys)}, {spec.mode}{_times(spec)}"
+    return f"aggregates {functions} of {rows} by {_list(spec.keys)}, {spec.mode}{_times(operator)}"
 
 
 @kernel_text.register
-def _(spec: SessionSpec) -> str:
+def _(spec: SessionSpec, operator: StateStoreWriter | None) -> str:
     functions = _list(f.aggregate for f in spec.functions)
     gap = "" if spec.gap is None else f" of rows of {spec.gap} microseconds each"
     keys = _list(spec.keys)
-    return f"merges sessions{gap}, {functions} by {keys}, {spec.mode}{_times(spec)}"
+    return f"merges sessions{gap}, {functions} by {keys}, {spec.mode}{_times(operator)}"
 
 
 @kernel_text.register
-def _(spec: DeduplicateSpec) -> str:
+def _(spec: DeduplicateSpec, operator: StateStoreWriter | None) -> str:
     within = "" if spec.within is None else f" within {spec.within} microseconds"
     keys = _list(to_attribute(spec.rows[i]) for i in spec.keys)
-    return f"keeps the first row of {keys}{within}{_times(spec)}"
+    return f"keeps the first row of {keys}{within}{_times(operator)}"
 
 
 @kernel_text.register
-def _(spec: JoinSpec) -> str:
+def _(spec: JoinSpec, operator: StateStoreWriter | None) -> str:
     where = "" if spec.condition is None else f" where {expression_text(spec.condition)}"
-    sides = "; ".join(f"{_list(side.columns)}{_side_times(side)}" for side in spec.sides)
+    assert isinstance(operator, StreamingSymmetricHashJoinExec)
+    sides = "; ".join(
+        f"{_list(side.columns)}{_late(side, operator)}{_evicts(micros)}"
+        for side, micros in zip(spec.sides, evictions_of(operator), strict=True)
+    )
     return f"{spec.join_type} join by {_list(spec.keys)}{where} of {sides}"
 
 
 @kernel_text.register
-def _(spec: GroupStateSpec) -> str:
+def _(spec: GroupStateSpec, operator: StateStoreWriter | None) -> str:
     keys, state = _list(to_attribute(spec.rows[i]) for i in spec.keys), spec.state.simple
     timeout = "" if spec.timeout == "NoTimeout" else f", {spec.timeout}"
-    return f"calls {spec.function.function_name} by {keys} with {state}{timeout}{_late(spec)}"
+    called = f"calls {spec.function.function_name} by {keys}"
+    return f"{called} with {state}{timeout}{_late(spec, operator)}"
 
 
 @kernel_text.register
-def _(spec: ProcessorSpec) -> str:
+def _(spec: ProcessorSpec, operator: StateStoreWriter | None) -> str:
     keys = _list(to_attribute(spec.rows[i]) for i in spec.keys)
     initial = "" if spec.tag is None else ", with its initial state"
     name = spec.function.function_name
-    return f"runs {name} by {keys}, {spec.time_mode}{_late(spec)}{initial}"
+    return f"runs {name} by {keys}, {spec.time_mode}{_late(spec, operator)}{initial}"
 
 
 @kernel_text.register
-def _(spec: LimitSpec) -> str:
+def _(spec: LimitSpec, operator: StateStoreWriter | None) -> str:
     return f"at most {spec.limit} rows over the life of the query"
 
 
-def _late(spec: UserStateSpec | JoinSideSpec) -> str:
-    return "" if spec.late is None or spec.time is None else f", late at {spec.late}"
+def _late(spec: UserStateSpec | JoinSideSpec, operator: StateStoreWriter | None) -> str:
+    late = watermarks_of(operator).late
+    return "" if late is None or spec.time is None else f", late at {late}"
 
 
-def _side_times(side: JoinSideSpec) -> str:
-    return _late(side) if side.evict is None else f"{_late(side)}, evicts at {side.evict}"
+def _times(operator: StateStoreWriter | None) -> str:
+    times = watermarks_of(operator)
+    late = "" if times.late is None else f", late at {times.late}"
+    return f"{late}{_evicts(times.evict)}"
 
 
-def _times(spec: AggregateSpec | SessionSpec | DeduplicateSpec) -> str:
-    late = "" if spec.late is None else f", late at {spec.late}"
-    return late if spec.evict is None else f"{late}, evicts at {spec.evict}"
+def _evicts(micros: int | None) -> str:
+    return "" if micros is None else f", evicts at {micros}"

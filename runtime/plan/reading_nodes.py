@@ -97,7 +97,18 @@ class Copies:
         starts = range(0, len(self.computed), width)
         return tuple(self.computed[i : i + width] for i in starts)
 
-    @property
+    @cached_property
+    def values(self) -> tuple[Expression, ...]:
+        """What all copies are made of, without names: what they share once."""
+        return tuple(dict.fromkeys(map(without_alias, self.computed)))
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, ...], ...]:
+        """Where the columns of each copy stand among the values."""
+        places = {value: place for place, value in enumerate(self.values)}
+        return tuple(tuple(places[without_alias(e)] for e in copy) for copy in self.copies)
+
+    @cached_property
     def differ(self) -> bool:
         """Whether no two copies are ever the same: those of grouping sets have numbers."""
         for values in zip(*self.copies, strict=True):

@@ -1,6 +1,7 @@
 """What the kernels of a runtime plan do, in the planner's terms: typed, without Arrow.
 
-`runtime/engines/kernels.py` makes the kernels that run of them.
+A spec is the same in every batch: the times of a batch stand in the physical operator alone.
+`runtime/engines/kernels.py` makes the kernels that run of both.
 """
 
 from __future__ import annotations
@@ -8,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...physical.aggregate import BaseAggregateExec
+from ...physical.join_state import wrapped
+from ...physical.plan import StateStoreWriter
 from ...physical.state import NO_WATERMARK
+from ...physical.stateful import SessionWindowStateStoreSaveExec
+from ...physical.streaming_join import StreamingSymmetricHashJoinExec
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.expressions.core import AggregateExpression, AttributeReference, Expression
 from ...planner.model.expressions.python_functions import PythonUDF
@@ -41,7 +46,7 @@ class BufferedFunction:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelSpec:
-    """What one kernel does; watermarks in microseconds, None where there is none."""
+    """What one kernel does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +58,6 @@ class AggregateSpec(KernelSpec):
         functions: the functions.
         mode: the output mode.
         time: which key is the event time.
-        late, evict: watermarks.
         sources: per buffer of all functions, which of the columns behind the keys makes it for a
             single row (None: it is 1). None: rows come grouped, with what all buffers start from
             and the number of rows that they are of.
@@ -63,8 +67,6 @@ class AggregateSpec(KernelSpec):
     functions: tuple[BufferedFunction, ...]
     mode: OutputMode
     time: int | None = None
-    late: int | None = None
-    evict: int | None = None
     sources: tuple[int | None, ...] | None = None
 
 
@@ -77,7 +79,7 @@ class SessionSpec(KernelSpec):
         session: the column of the session.
         position: where among the keys it stands in the output.
         gap: the length that every row's session has, in microseconds; None: rows differ.
-        functions, mode, late, evict, sources: as for an aggregation.
+        functions, mode, sources: as for an aggregation.
         merge_first: whether lateness is judged by the session that rows of one origin make.
     """
 
@@ -89,8 +91,6 @@ class SessionSpec(KernelSpec):
     mode: OutputMode
     sources: tuple[int | None, ...]
     merge_first: bool = False
-    late: int | None = None
-    evict: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,15 +102,12 @@ class DeduplicateSpec(KernelSpec):
         keys: which of them make the key.
         time: which of them is the event time.
         within: after how many microseconds a key is forgotten; None: with its own event time.
-        late, evict: watermarks.
     """
 
     rows: tuple[AttributeReference, ...]
     keys: tuple[int, ...]
     time: int | None = None
     within: int | None = None
-    late: int | None = None
-    evict: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,18 +141,14 @@ class JoinSideSpec:
         fits: where that row says whether it fulfils the conditions on this side alone; None: there
             are none.
         time: its event time.
-        late: up to which time rows are late, in microseconds.
         kept_time: the time by which it leaves the state; None: it never does.
-        evict: up to which of these times rows leave.
     """
 
     columns: tuple[AttributeReference, ...]
     places: tuple[int, ...]
     fits: int | None = None
     time: TimeOf | None = None
-    late: int | None = None
     kept_time: TimeOf | None = None
-    evict: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,10 +189,7 @@ class UserStateSpec(KernelSpec):
         function: the function.
         given: which of them it gets.
         emitted: the columns of what it returns, as the kernel gives them.
-        now_ms: the time of the batch.
-        watermark_ms: the watermark.
         time: which of the rows' columns is the event time.
-        late: up to which event time rows are dropped.
     """
 
     rows: tuple[AttributeReference, ...]
@@ -207,10 +197,7 @@ class UserStateSpec(KernelSpec):
     function: PythonUDF
     given: tuple[int, ...]
     emitted: tuple[AttributeReference, ...]
-    now_ms: int
-    watermark_ms: int | None = None
     time: int | None = None
-    late: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,8 +235,39 @@ class ProcessorSpec(UserStateSpec):
     emitted_time: int | None = None
 
 
-def micros(watermark_ms: int | None) -> int | None:
-    """A watermark in microseconds; None before a query starts."""
+@dataclass(frozen=True, kw_only=True)
+class Watermarks:
+    """Up to which event times rows are late, and state leaves, in microseconds; None: never."""
+
+    late: int | None = None
+    evict: int | None = None
+
+
+def watermarks_of(operator: StateStoreWriter | None) -> Watermarks:
+    """The watermarks of a batch's operator: none before a query starts."""
+    if operator is None or (
+        isinstance(operator, SessionWindowStateStoreSaveExec) and operator.session.delay_ms is None
+    ):
+        return Watermarks()
+    return Watermarks(
+        late=_micros(operator.event_time_watermark_for_late_events),
+        evict=_micros(operator.event_time_watermark_for_eviction),
+    )
+
+
+def evictions_of(join: StreamingSymmetricHashJoinExec) -> tuple[int | None, int | None]:
+    """Up to which time, in microseconds, the rows of either side leave; None: they stay."""
+    watermark = join.event_time_watermark_for_eviction
+    if watermark is None or watermark == NO_WATERMARK:
+        return None, None
+    left, right = join.state_watermarks(watermark)
+    return (
+        None if left is None else wrapped(left * 1000),
+        None if right is None else wrapped(right * 1000),
+    )
+
+
+def _micros(watermark_ms: int | None) -> int | None:
     return None if watermark_ms is None or watermark_ms == NO_WATERMARK else watermark_ms * 1000
 
 

@@ -19,7 +19,7 @@ from .event_times import check_event_times
 from .facts import BatchFacts
 from .nodes import AsIs, Exchange, Kernel, PassingLimit, ReadSource, RuntimeNode, Select
 from .observing_nodes import CountRows, ObserveEventTime
-from .specs import DeduplicateSpec, LimitSpec, event_time_position, micros
+from .specs import DeduplicateSpec, LimitSpec, event_time_position
 from .translate import translate
 
 
@@ -41,8 +41,6 @@ def _(node: BaseStreamingDeduplicateExec, facts: BatchFacts) -> RuntimeNode:
         keys=tuple(places[k.expr_id] for k in node.keys),
         time=time,
         within=within,
-        late=micros(node.event_time_watermark_for_late_events),
-        evict=micros(node.event_time_watermark_for_eviction),
     )
     placing = hashed([columns[i] for i in spec.keys])
     parts = tuple(p for c, a in zip(columns, rows, strict=True) for p in c.split(a))

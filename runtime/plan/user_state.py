@@ -22,7 +22,6 @@ from ...physical.python_state import (
     PythonStatefulExec,
     TransformWithStateInPySparkExec,
 )
-from ...physical.state import NO_WATERMARK
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import (
     Alias,
@@ -39,7 +38,7 @@ from .carried import Carried, plain
 from .event_times import check_event_times
 from .facts import BatchFacts
 from .nodes import Exchange, Kernel, RuntimeNode, Select, Union
-from .specs import GroupStateSpec, ProcessorSpec, UserStateSpec, event_time_position, micros
+from .specs import GroupStateSpec, ProcessorSpec, UserStateSpec, event_time_position
 from .translate import translate
 
 
@@ -47,7 +46,6 @@ from .translate import translate
 def _(node: FlatMapGroupsInPandasWithStateExec, facts: BatchFacts) -> RuntimeNode:
     check_event_times(node.child, facts)
     columns = tuple(map(plain, node.child.output))
-    eviction = node.event_time_watermark_for_eviction
     spec = GroupStateSpec(
         rows=tuple(c.seen for c in columns),
         keys=_places(node.keys, columns),
@@ -56,10 +54,7 @@ def _(node: FlatMapGroupsInPandasWithStateExec, facts: BatchFacts) -> RuntimeNod
         emitted=node.attributes,
         state=node.state_type,
         timeout=node.timeout,
-        now_ms=node.batch_timestamp_ms,
-        watermark_ms=None if eviction == NO_WATERMARK else eviction,
         time=event_time_position(node.child.output),
-        late=micros(node.event_time_watermark_for_late_events),
     )
     return _with_kernel(node, node.child, columns, spec, facts)
 
@@ -69,7 +64,6 @@ def _(node: TransformWithStateInPySparkExec, facts: BatchFacts) -> RuntimeNode:
     check_event_times(node.child, facts)
     first = node.has_initial_state and facts.batch_id == 0
     columns = tuple(map(plain, _once(node.child.output)))
-    eviction = node.event_time_watermark_for_eviction
     spec = ProcessorSpec(
         rows=tuple(c.seen for c in columns),
         keys=_places(node.keys, columns),
@@ -78,10 +72,7 @@ def _(node: TransformWithStateInPySparkExec, facts: BatchFacts) -> RuntimeNode:
         emitted=node.attributes,
         rows_as=node.rows,
         time_mode=node.time_mode,
-        now_ms=node.batch_timestamp_ms,
-        watermark_ms=None if eviction == NO_WATERMARK else eviction,
         time=event_time_position([c.column for c in columns]),
-        late=micros(node.event_time_watermark_for_late_events),
     )
     if first:
         return _with_initial_state(node, columns, spec, facts)

@@ -53,6 +53,7 @@ class FileSink(Sink):
     """
 
     one_action = True
+    in_arrow = True
 
     def __init__(
         self,

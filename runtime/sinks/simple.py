@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ...planner.model.output_modes import OutputMode
 from ..engines.embedded_session import is_embedded
+from ..engines.local_rows import LocalRows
 from .base import Sink, SinkRequest
 from .tasks import counted
 
@@ -21,11 +22,12 @@ class NoopSink(Sink):
     """Computes every row and drops it.
 
     Args:
-        counts: tell how many there were, as Spark does; it takes a tenth of a batch that does
-            little else.
+        counts: tell how many there were, as Spark does, also where that takes a tenth of a batch
+            that does little else.
     """
 
     one_action = True
+    in_arrow = True
 
     def __init__(self, *, counts: bool = False) -> None:
         self._counts = counts
@@ -39,6 +41,8 @@ class NoopSink(Sink):
         return "NoopTable"
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        if isinstance(frame, LocalRows):
+            return frame.computed()
         if self._counts and is_embedded(frame.sparkSession):
             return counted(frame)
         rows = None

@@ -98,6 +98,7 @@ class FileSource(Source):
         self._fixed: list[FoundFile] | None = None
         self._log: CompactibleLog | None = None
         self._log_offset = -1
+        self._added: tuple[int, list[Entry] | None] = -1, None  # the last entry of this run
         self._known: tuple[tuple[int, int], list[str], list[int]] = (-1, -1), [], []
         self._footers: tuple[list[str], FileBatch | None] = [], None
         if not is_glob(self.location) and not os.path.exists(self.location):
@@ -153,7 +154,9 @@ class FileSource(Source):
         files = self._choose(unlimited)
         if files:
             self._log_offset += 1
-            self._log.add(self._log_offset, [self._entry(file) for file in files])
+            entries = [self._entry(file) for file in files]
+            self._log.add(self._log_offset, entries)
+            self._added = self._log_offset, entries
             for file in files:
                 self._see(file.path, file.modified_ms)
         return None if self._log_offset < 0 else {"logOffset": self._log_offset}
@@ -272,7 +275,9 @@ class FileSource(Source):
         assert self._log is not None
         paths: list[str] = []
         for number in range(first + 1, last + 1):
-            entries = self._log.entries(number)
+            added, entries = self._added
+            if number != added:
+                entries = self._log.entries(number)
             where = self._log.directory / str(number)
             if entries is None:
                 # Purged: a later compaction has it.

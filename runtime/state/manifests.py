@@ -7,7 +7,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from .errors import StateError, cannot_read, cannot_write
 from .locations import located
@@ -107,7 +107,8 @@ def save_version(location: Place, version: StateVersion, attempt: str, retain: i
     due = version.due(retain)
     dropped = tuple(d for d in version.dropped if d[0] not in due)
     version = replace(version, dropped=dropped, attempt=attempt)
-    body = json.dumps({"format": FORMAT, **asdict(version)}, separators=(",", ":"))
+    fields = {**vars(version), "runs": [vars(run) for run in version.runs]}
+    body = json.dumps({"format": FORMAT, **fields}, separators=(",", ":"))
     text = f"{body}\ncrc32 {zlib.crc32(body.encode()):08x}\n"
     path = root / manifest_name(version.version, attempt)
     try:

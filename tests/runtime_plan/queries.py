@@ -21,6 +21,7 @@ from stateplan.planner.query import Query
 from stateplan.planner.sql import parse
 from stateplan.runtime.engines.embedded_exactness import EMBEDDED
 from stateplan.runtime.plan import SPARK, BatchFacts, EngineFacts, RuntimePlan, runtime_plan
+from stateplan.runtime.plan.facts import Figures
 from stateplan.runtime.plan.nodes import RuntimeNode
 from stateplan.runtime.plan.printing import plan_text
 from stateplan.runtime.plan.translate import translate
@@ -91,6 +92,8 @@ def plans_of(case: Mapping[str, Any]) -> dict[str, str]:
     facts = {
         key: case[key] for key in ("figures", "source_rows", "passed", "batch_id") if key in case
     }
+    if "figures" in facts:
+        facts["figures"] = {id_: Figures.of(known) for id_, known in facts["figures"].items()}
     plan = of_code(case) if "python" in case else _of_sql(case)
     runtime = (runtime_plan(plan, BatchFacts(conf=STORES, engine=e, **facts)) for e in ENGINES)
     first, *others = map(text, runtime)

@@ -14,8 +14,9 @@ from stateplan.physical.joins import CartesianProductExec
 from stateplan.physical.plan import SparkPlan
 from stateplan.planner.model.expressions.core import SortOrder
 from stateplan.runtime.plan import BatchFacts, EngineFacts, RuntimeNode
+from stateplan.runtime.plan.facts import FEW, STATE_ROWS, Figures
 from stateplan.runtime.plan.nodes import Aggregate
-from stateplan.runtime.plan.passes.protect_kernels import FEW, STATE_ROWS, protect_kernels
+from stateplan.runtime.plan.passes.protect_kernels import protect_kernels
 
 ORDER = (SortOrder(child=A),)
 FACTS = BatchFacts()
@@ -53,7 +54,7 @@ def test_the_rows_of_little_state_are_sorted_by_one_task() -> None:
 
 
 def test_the_rows_of_much_state_are_sampled_behind_an_exchange() -> None:
-    facts = BatchFacts(figures={0: {STATE_ROWS: FEW}, 1: {STATE_ROWS: FEW + 1}})
+    facts = BatchFacts(figures={0: Figures(), 1: Figures.of({STATE_ROWS: FEW + 1})})
     assert text(protected(as_is(SORT, rows()), facts)) == tree("""
         Sort [a#0 ASC NULLS FIRST], true, 0
         +- Exchange to any task

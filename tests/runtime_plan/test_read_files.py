@@ -13,7 +13,7 @@ from stateplan.planner.model.ids import id_scope
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.schemas.types import STRING
 from stateplan.runtime.plan import SPARK, BatchFacts, RuntimeNode
-from stateplan.runtime.plan.facts import GROUPS, RECEIVED, Reader
+from stateplan.runtime.plan.facts import GROUPS, RECEIVED, Figures, Reader
 from stateplan.runtime.plan.nodes import Kernel
 from stateplan.runtime.plan.passes.count_rows import count_rows
 from stateplan.runtime.plan.passes.read_files import MOST_TASKS, read_files
@@ -96,7 +96,7 @@ def test_rows_are_dealt_out_where_computing_takes_long_or_few_are_left(
     key: str, figures: dict[str, int], dealt: bool
 ) -> None:
     plan = first_plan(f"SELECT {key} AS k, count(*) AS n FROM STREAM events GROUP BY 1", "update")
-    line = below_kernel(plan, replace(facts(), figures={0: figures}))
+    line = below_kernel(plan, replace(facts(), figures={0: Figures.of(figures)}))
     assert (" and dealt by " in line) is dealt
 
 

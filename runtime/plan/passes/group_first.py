@@ -28,13 +28,10 @@ from ....planner.model.functions.aggregate_forms import partial_over
 from ....planner.model.schemas.types import LONG, MapType, contains_type
 from ....planner.model.tree import replace
 from ..carried import Carried, plain
-from ..facts import GROUPS, RECEIVED, BatchFacts
+from ..facts import ROWS_A_KEY, BatchFacts, Figures
 from ..nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling, used_by
 from ..reading_nodes import rows_of_tasks
 from ..specs import AggregateSpec
-
-MANY = 50_000  # rows of a batch
-SHRINK = 10  # rows a key
 
 
 def group_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
@@ -56,15 +53,14 @@ def group_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
 
 def _pays(kernel: Kernel, facts: BatchFacts) -> bool:
-    return kernel.single or leaves_few(kernel, facts, SHRINK)
+    return kernel.single or leaves_few(kernel, facts, ROWS_A_KEY[0])
 
 
-def leaves_few(kernel: Kernel, facts: BatchFacts, shrink: int) -> bool:
+def leaves_few(kernel: Kernel, facts: BatchFacts, rows: int) -> bool:
     """Whether the last batch of an aggregation had many rows, and so many for each key."""
     info = None if kernel.operator is None else kernel.operator.state_info
-    figures = {} if info is None else facts.figures.get(info.operator_id, {})
-    rows = figures.get(RECEIVED, 0)
-    return rows >= MANY and figures.get(GROUPS, rows) * shrink <= rows
+    known = None if info is None else facts.figures.get(info.operator_id)
+    return (known or Figures()).rows_a_key >= rows
 
 
 def _grouped(kernel: Kernel, spec: AggregateSpec) -> RuntimeNode:

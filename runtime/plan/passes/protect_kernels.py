@@ -25,11 +25,6 @@ from ....planner.model.tree import replace
 from ..facts import BatchFacts
 from ..nodes import Aggregate, AsIs, Exchange, Kernel, RuntimeNode, Union, with_inputs
 
-FEW = 1_000_000
-"""Rows of state: so many are sorted by one task in the time that two exchanges take."""
-STATE_ROWS = "total"
-"""The figure of an operator that says how many rows its state has."""
-
 
 def protect_kernels(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
     """The plan in which each kernel is run once, and to its end."""
@@ -89,4 +84,4 @@ def _exposed(node: RuntimeNode) -> bool:
 
 
 def _few_rows(facts: BatchFacts) -> bool:
-    return all(figures.get(STATE_ROWS, 0) <= FEW for figures in facts.figures.values())
+    return not any(figures.much_state for figures in facts.figures.values())

@@ -39,7 +39,7 @@ from ....planner.model.registry import AggregateForms
 from ....planner.model.schemas.types import AtomicType, DoubleType, FloatType
 from ....planner.model.tree import replace
 from ...kernels.expressions.programs.compile import compile_program, takes_long
-from ..facts import BatchFacts
+from ..facts import ROWS_A_KEY, BatchFacts
 from ..nodes import (
     AsIs,
     Columns,
@@ -62,8 +62,6 @@ from .merge_selects import combined
 
 MOST_TASKS = 8
 """With more tasks than this it is quicker that rows are exchanged than that all tasks read all."""
-ROWS_A_GROUP = 30
-"""So many rows have to become one on the way that it is quicker to deal them out."""
 
 
 def read_files(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
@@ -97,7 +95,7 @@ def _are_dealt(kernel: Kernel, rows: Sequence[TaskRows], facts: BatchFacts) -> b
     if facts.tasks == 1 < facts.conf.shuffle_partitions:
         return False
     long = any(isinstance(one, ReadFiles) and _takes_long(one) for one in rows)
-    few = leaves_few(kernel, facts, ROWS_A_GROUP)
+    few = leaves_few(kernel, facts, ROWS_A_KEY[1])
     return kernel.single or facts.tasks > MOST_TASKS or long or few
 
 

@@ -6,6 +6,8 @@ Nothing here needs Arrow: a pass asks `unsupported`, and `compile_program` gives
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 
 from .....planner.model.expressions.core import (
     Alias,
@@ -83,13 +85,42 @@ def compile_program(
         untouched: whether columns of types that are not computed with may pass as they are.
         observed: what is observed of rows that have passed those conditions, the first ones.
     """
-    compiler = _Compiler(columns, untouched=untouched)
+    seen = None if observed is None else (observed[0], tuple(observed[1]))
+    given = _Given(tuple(expressions), tuple(columns), tuple(conditions), seen)
+    return _compiled(given, session_time_zone(), untouched)
+
+
+@dataclass(eq=False)
+class _Given:
+    """What a program is made of, by identity: equal expressions may have zeros of two signs."""
+
+    expressions: tuple[Expression, ...]
+    columns: tuple[AttributeReference, ...]
+    conditions: tuple[Expression, ...]
+    observed: Seen | None
+
+    def __post_init__(self) -> None:
+        value, before = self.observed or (None, ())
+        parts = (self.expressions, self.columns, self.conditions, (value,), before)
+        self._ids = tuple(tuple(map(id, part)) for part in parts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Given) and self._ids == other._ids
+
+    def __hash__(self) -> int:
+        return hash(self._ids)
+
+
+@lru_cache(maxsize=256)
+def _compiled(given: _Given, time_zone: str, untouched: bool) -> Program | None:
+    """The program in a session's time zone: batches share programs, and planning asks twice."""
+    compiler = _Compiler(given.columns, untouched=untouched)
     seen = None
     try:
-        places = tuple(compiler.place(conjunct) for conjunct in _conjuncts(conditions))
-        results = tuple(compiler.place(expression) for expression in expressions)
-        if observed is not None:
-            value, before = observed
+        places = tuple(compiler.place(conjunct) for conjunct in _conjuncts(given.conditions))
+        results = tuple(compiler.place(expression) for expression in given.expressions)
+        if given.observed is not None:
+            value, before = given.observed
             seen = Observed(compiler.place(value), len(_conjuncts(before)))
     except Unsupported:
         return None
