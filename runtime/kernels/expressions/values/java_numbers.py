@@ -39,46 +39,48 @@ def _shown_floats(value: Any) -> Any:
     bits, smallest, _, _ = _BITS[data.dtype.itemsize]
     size = np.abs(data)
     with np.errstate(invalid="ignore"):  # of a signalling NaN
-        text = _laid_out(size)
+        text = _laid_out(data, size)
     odd = unlike_arrow(size)
     if odd.any():
         chosen = pa.array(size[odd].astype(np.float64))
         shown = each(chosen, lambda number: _shown(number, bits, smallest), pa.string())
-        text = pc.replace_with_mask(text, pa.array(odd), shown)
-    minus = np.signbit(data) & ~np.isnan(data)
-    if minus.any():
-        text = concatenated(pc.if_else(pa.array(minus), "-", ""), text)
+        text = pc.replace_with_mask(text, pa.array(odd), _signed(shown, data[odd]))
     return nulled(text, value)
 
 
 def unlike_arrow(size: Any) -> Any:
     """Of which doubles or floats without a sign Java may show other digits than Arrow."""
     bits, smallest, low, high = _BITS[size.dtype.itemsize]
-    with np.errstate(invalid="ignore"):  # of a signalling NaN
-        mantissas, exponents = np.frexp(size)
-    odd = (size >= 2.0**bits) & np.isfinite(size)
-    odd |= (size > 0) & (size < 2.0 ** (smallest + bits - 1))
-    odd |= (mantissas == 0.5) & ((exponents - 1 < -low) | (exponents - 1 > high))
-    return odd
+    odd = (size >= 2.0**bits) | (size < 2.0 ** (smallest + bits - 1))
+    is_power_of_two = size.view(f"i{size.dtype.itemsize}") & ((1 << bits - 1) - 1) == 0
+    odd |= is_power_of_two & ((size < 2.0**-low) | (size > 2.0**high))
+    return odd & (size > 0) & np.isfinite(size)
 
 
-def _laid_out(size: Any) -> Any:
-    """Numbers without a sign in Arrow's digits, laid out as Java does."""
-    text = pa.array(size).cast(pa.string())
+def _signed(text: Any, data: Any) -> Any:
+    """The texts of numbers without their sign, with it; NaN has none."""
+    minus = np.signbit(data) & ~np.isnan(data)
+    return concatenated(pc.if_else(pa.array(minus), "-", ""), text) if minus.any() else text
+
+
+def _laid_out(data: Any, size: Any) -> Any:
+    """Numbers in Arrow's digits, laid out as Java does; `size`: without their sign."""
+    text = pa.array(data).cast(pa.string())
     plain = (size == 0) | ((size >= 1e-3) & (size < 1e7))
     whole = plain & (size == np.floor(size))  # Arrow shows no point in them
-    found = text
+    if whole.all():
+        return concatenated(text, ".0")
     if whole.any():
         mask = pa.array(whole)
-        found = pc.replace_with_mask(text, mask, concatenated(text.filter(mask), ".0"))
+        text = pc.replace_with_mask(text, mask, concatenated(text.filter(mask), ".0"))
     others = ~plain
     if not others.any():
-        return found
-    mask, rest = pa.array(others), size[others]
-    shown = _with_exponent(text.filter(mask), rest < 1)
+        return text
+    rest = size[others]
+    shown = _with_exponent(pa.array(rest).cast(pa.string()), rest < 1)
     shown = pc.if_else(pa.array(np.isinf(rest)), "Infinity", shown)
     shown = pc.if_else(pa.array(np.isnan(rest)), "NaN", shown)
-    return pc.replace_with_mask(found, mask, shown)
+    return pc.replace_with_mask(text, pa.array(others), _signed(shown, data[others]))
 
 
 def _with_exponent(text: Any, small: Any) -> Any:
