@@ -47,6 +47,11 @@ ctypes.pythonapi.PyOS_getsig.restype = ctypes.c_void_p
 ctypes.pythonapi.PyOS_setsig.argtypes = [ctypes.c_int, ctypes.c_void_p]
 
 
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
+_KEPT, _LARGEST_KEPT = 256 << 20, 32 << 20
+"""Bytes that the C library keeps of what is freed in a row, and of one piece: its most."""
+
+
 class OpenPortWarning(UserWarning):
     """Other users of the machine could use the embedded engine's port."""
 
@@ -70,6 +75,7 @@ class _Sail:
 
         self.process = os.getpid()
         self.user_session: Any = None  # PySpark 4.3 types no `is_stopped`
+        _keep_freed_memory()
         with _ctrl_c_is_pythons():
             self._server, self.private_port = _start_on_private_port()
             self.address: tuple[str, int] = self._server.listening_address
@@ -264,6 +270,17 @@ def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _keep_freed_memory() -> None:
+    """Keep what numpy frees for the next batch: new pages cost up to a tenth of a batch's time.
+
+    Of the C library of other systems nothing is known.
+    """
+    with suppress(AttributeError, OSError, TypeError):
+        library = ctypes.CDLL(None)
+        library.mallopt(_TRIM_THRESHOLD, _KEPT)
+        library.mallopt(_MMAP_THRESHOLD, _LARGEST_KEPT)
 
 
 def other_users() -> list[str]:
