@@ -149,6 +149,27 @@ except Exception as error:
     assert (done.stdout, done.stderr, done.returncode) == ("10\nAnalysisException\n", "", 0)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the C library of others is another")
+def test_the_next_batch_finds_the_memory_of_the_one_before() -> None:
+    done = in_a_process("""
+        import resource
+        import numpy as np
+        from stateplan.runtime.engines.embedded_session import session
+
+        def new_pages():
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            pieces = [np.ones(1 << 17) for _ in range(100)]
+            del pieces
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+        session()
+        print(new_pages(), new_pages())
+    """)
+    assert done.returncode == 0, done.stderr
+    first, second = map(int, done.stdout.split())
+    assert second < 0.1 * first
+
+
 def test_ctrl_c_does_not_end_the_engine() -> None:
     done = in_a_process(
         _IN_A_PROCESS
