@@ -27,6 +27,7 @@ from stateplan.runtime.engines.batch import prepare
 from stateplan.runtime.engines.context import BatchContext, BatchResults, PreparedBatch, RanAgain
 from stateplan.runtime.engines.engine import Engine
 from stateplan.runtime.engines.opening import engine_on
+from stateplan.runtime.plan import RuntimePlans
 from stateplan.runtime.sources import MemorySource
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Query:
     ) -> None:
         self.engine, self.schema, self.location = engine, schema, str(location)
         self.batch_id = self.late = 0
+        self.plans = RuntimePlans()
         self.results: BatchResults | None = None
         ids = itertools.count()
         source = Source(name="events", schema=parse_schema(schema), format="memory")
@@ -85,7 +87,8 @@ class Query:
             attempt=uuid.uuid4().hex,
             one_action=one_action,
         )
-        return prepare(self.execution.for_batch(self.batch_id, self.late, watermark), context)
+        plan = self.execution.for_batch(self.batch_id, self.late, watermark)
+        return prepare(plan, context, self.plans)
 
     def batch(
         self, rows: DataFrame | list[Any], watermark: int = 0, tasks: int = 2

@@ -45,20 +45,18 @@ if TYPE_CHECKING:
 _TIDY_EVERY = 32  # versions: listing a directory costs more than a small batch
 
 
-def prepare(
-    plan: SparkPlan, context: BatchContext, plans: RuntimePlans | None = None
-) -> PreparedBatch:
+def prepare(plan: SparkPlan, context: BatchContext, plans: RuntimePlans) -> PreparedBatch:
     """A batch of an executed plan, ready to run.
 
     Args:
         plan: the executed plan of the batch: state info and watermarks are in it.
         context: the attempt.
-        plans: what plans the query's batches; None: it has no other ones.
+        plans: what plans the query's batches.
 
     Raises:
         RuntimeFailure: an operator or function cannot be run, or state cannot be read.
     """
-    return Batch(plan, context, RuntimePlans() if plans is None else plans)
+    return Batch(plan, context, plans)
 
 
 def check(plan: SparkPlan, engine: Engine, conf: Conf, readers: Mapping[str, Reader]) -> None:

@@ -52,7 +52,7 @@ class BatchContext:
         state_attempt: the attempt whose state the batch reads, as the last commit says; None: that
             of the only one that made the version.
         one_action: whether the sink runs no more than one action over the batch's DataFrame.
-        in_arrow: whether it does with what stands for that (`Sink.in_arrow`).
+        in_arrow: whether it takes rows of this process as they are (`Sink.in_arrow`).
     """
 
     engine: Engine

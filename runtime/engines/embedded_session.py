@@ -45,11 +45,9 @@ _ALWAYS = {"SAIL_MODE": "local"}
 _NO_FORKS = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
 ctypes.pythonapi.PyOS_getsig.restype = ctypes.c_void_p
 ctypes.pythonapi.PyOS_setsig.argtypes = [ctypes.c_int, ctypes.c_void_p]
-
-
+# Of glibc's mallopt. It takes no more than 32 MB as the largest piece that it keeps.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-_KEPT, _LARGEST_KEPT = 256 << 20, 32 << 20
-"""Bytes that the C library keeps of what is freed in a row, and of one piece: its most."""
+_FREE_BYTES_KEPT, _LARGEST_PIECE_KEPT = 256 << 20, 32 << 20
 
 
 class OpenPortWarning(UserWarning):
@@ -275,12 +273,12 @@ def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
 def _keep_freed_memory() -> None:
     """Keep what numpy frees for the next batch: new pages cost up to a tenth of a batch's time.
 
-    Of the C library of other systems nothing is known.
+    Only glibc can be told; elsewhere nothing changes.
     """
     with suppress(AttributeError, OSError, TypeError):
         library = ctypes.CDLL(None)
-        library.mallopt(_TRIM_THRESHOLD, _KEPT)
-        library.mallopt(_MMAP_THRESHOLD, _LARGEST_KEPT)
+        library.mallopt(_TRIM_THRESHOLD, _FREE_BYTES_KEPT)
+        library.mallopt(_MMAP_THRESHOLD, _LARGEST_PIECE_KEPT)
 
 
 def other_users() -> list[str]:

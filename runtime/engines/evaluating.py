@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import AttributeReference, Expression
 from ..kernels.expressions.evaluator import Evaluator
-from ..kernels.expressions.programs.compile import Seen, compile_program
+from ..kernels.expressions.programs.compile import compile_program
+from ..kernels.expressions.programs.given import Seen
 from ..kernels.json.filters import PushedFilter
 
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from ...planner.model.expressions.core import Expression, without_alias
 from ..arrow_types import arrow_type
-from ..kernels.expressions.programs.compile import Seen, compile_program
+from ..kernels.expressions.programs.compile import compile_program
+from ..kernels.expressions.programs.given import Seen
 from ..kernels.readers.own_reader import OwnReader
 from ..kernels.scans.file_metadata import MetadataReader
 from ..kernels.scans.parquet_files import ParquetReader

@@ -17,8 +17,9 @@ RECEIVED, GROUPS, STATE_ROWS = "received", "groups", "total"
 them, and the rows of its state."""
 MANY = 50_000
 """Rows of a batch: where there are fewer, nothing is said of how few keys they have."""
-ROWS_A_KEY = (10, 30)
-"""How many rows have to become one to pay: grouped by an engine, and grouped and dealt out."""
+TO_GROUP, TO_DEAL_OUT = 10, 30
+"""How many rows each key must have for it to pay that an engine groups them first, and that tasks
+group what they read and send it on."""
 FEW = 1_000_000
 """Rows of state: so many are sorted by one task in the time that two exchanges take."""
 
@@ -28,7 +29,8 @@ class Figures:
     """What the batches before say of an operator's next one: the same for most of them.
 
     Attributes:
-        rows_a_key: that each key has so many rows at least, one of `ROWS_A_KEY`; 0: fewer.
+        rows_a_key: the larger of `TO_GROUP` and `TO_DEAL_OUT` that the rows of each key reach on
+            average; 0: neither.
         much_state: whether its state has more rows than `FEW`.
     """
 
@@ -39,8 +41,8 @@ class Figures:
     def of(cls, known: Mapping[str, int]) -> Figures:
         """What the figures of a version say."""
         rows = known.get(RECEIVED, 0)
-        few_keys = known.get(GROUPS, rows)
-        reached = (n for n in ROWS_A_KEY if rows >= MANY and few_keys * n <= rows)
+        keys = known.get(GROUPS, rows)
+        reached = (n for n in (TO_GROUP, TO_DEAL_OUT) if rows >= MANY and keys * n <= rows)
         return cls(rows_a_key=max(reached, default=0), much_state=known.get(STATE_ROWS, 0) > FEW)
 
 

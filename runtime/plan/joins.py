@@ -48,11 +48,12 @@ def _(node: StreamingSymmetricHashJoinExec, facts: BatchFacts) -> RuntimeNode:
     joined = joined_stream(node)
     keys, slots, sides = joined.keys, joined.slots, joined.sides
     condition, above = _condition(node, sides)
+    leaves = [limit is not None for limit in node.state_watermarks(0)]  # with any watermark
     spec = JoinSpec(
         join_type=node.join_type,
         keys=tuple(map(_seen, _parts(keys))),
-        left=_side_spec(node, 0, sides, keys),
-        right=_side_spec(node, 1, sides, keys),
+        left=_side_spec(node, sides[0], keys, leaves=leaves[0]),
+        right=_side_spec(node, sides[1], keys, leaves=leaves[1]),
         padded=node.padded_sides,
         condition=condition,
     )
@@ -269,18 +270,17 @@ def _seen(part: AttributeReference) -> AttributeReference:
 
 def _side_spec(
     node: StreamingSymmetricHashJoinExec,
-    number: int,
-    sides: Sequence[_Side],
+    side: _Side,
     keys: Sequence[Carried],
+    *,
+    leaves: bool,
 ) -> JoinSideSpec:
-    side = sides[number]
     time = event_time(side.plan.output)
     own = None if time is None else _time_of(side.columns, side.places, time)
     kept = own
     if node.event_time_key is not None:
         places = range(1, 1 + len(_parts(keys)))
         kept = _time_of(keys, places, keys[node.event_time_key].column)
-    leaves = node.state_watermarks(0)[number] is not None  # with any watermark, or with none
     return JoinSideSpec(
         columns=tuple(map(_seen, _parts(side.columns))),
         places=tuple(side.places),

@@ -58,8 +58,8 @@ class Sink(ABC):
     Attributes:
         one_action: whether `write` runs no more than one action over the batch's DataFrame. What
             its tasks did then takes a shorter way back.
-        in_arrow: whether `write` does with what stands for a DataFrame (`local_rows.py`) while
-            rows are in this process: these then need no engine.
+        in_arrow: whether `write` takes what stands for a DataFrame (`local_rows.py`) while its
+            rows are in this process, so that no engine is asked for them.
         calls_function: whether `write` calls a function of the user's with the batch.
     """
 

@@ -22,8 +22,8 @@ class NoopSink(Sink):
     """Computes every row and drops it.
 
     Args:
-        counts: tell how many there were, as Spark does, also where that takes a tenth of a batch
-            that does little else.
+        counts: whether rows that an engine has are counted, as Spark counts them: it takes a tenth
+            of a batch that does little else. Rows in this process always are.
     """
 
     one_action = True

@@ -44,7 +44,7 @@ def planned_anew(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return found
 
 
-def told(plan: RuntimePlan) -> tuple[Any, ...]:
+def everything_of(plan: RuntimePlan) -> tuple[Any, ...]:
     """All of a plan: what is printed, and what the kernels that run take from the operators."""
     kernels = [node for node in plan.nodes if isinstance(node, Kernel | PassingLimit)]
     return runtime_json(plan), [node.operator for node in kernels], plan.facts
@@ -69,7 +69,7 @@ def test_batches_of_golden_queries(engine: EngineFacts, planned_anew: list[Any])
         except stateplan.StateplanError:
             continue
         for plan, one in zip(plans, fresh, strict=True):
-            assert told(batches.of(plan, one.facts)) == told(one), case.name
+            assert everything_of(batches.of(plan, one.facts)) == everything_of(one), case.name
             seen += 1
     assert len(planned_anew) < 0.4 * seen  # but for those that ask for the time, one of three
 
@@ -110,5 +110,5 @@ def test_a_limit_goes_by_the_rows(planned_anew: list[Any]) -> None:
     plan = executed("SELECT user FROM STREAM events LIMIT 10")
     for rows, passed in ((3, 0), (3, 3), (9, 6)):
         facts = BatchFacts(conf=STORES, source_rows={"events": rows}, passed={0: passed})
-        assert told(batches.of(plan, facts)) == told(runtime_plan(plan, facts))
+        assert everything_of(batches.of(plan, facts)) == everything_of(runtime_plan(plan, facts))
     assert len(planned_anew) == 3

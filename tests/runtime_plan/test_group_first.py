@@ -11,7 +11,7 @@ from runtime_plan.small import tree
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.engines.embedded_exactness import EMBEDDED
 from stateplan.runtime.plan import SPARK, BatchFacts, RuntimeNode
-from stateplan.runtime.plan.facts import GROUPS, MANY, RECEIVED, ROWS_A_KEY, Figures
+from stateplan.runtime.plan.facts import GROUPS, MANY, RECEIVED, TO_GROUP, Figures
 from stateplan.runtime.plan.nodes import Aggregate, Kernel
 from stateplan.runtime.plan.passes.group_first import group_first
 from stateplan.runtime.plan.passes.read_files import read_files
@@ -20,7 +20,7 @@ from stateplan.runtime.plan.reading_nodes import ReadFiles
 TYPES = {field.name: field.data_type for field in parse_schema(SCHEMAS["events"]).fields}
 BY_USER = "SELECT user, sum(qty) AS s FROM STREAM events GROUP BY user"
 GLOBAL = "SELECT count(*) AS n, max(qty + 1) AS m FROM STREAM events"
-FEW_KEYS = MANY // ROWS_A_KEY[0]
+FEW_KEYS = MANY // TO_GROUP
 SHRINKS = {RECEIVED: MANY, GROUPS: FEW_KEYS}
 
 

@@ -28,7 +28,7 @@ from ....planner.model.functions.aggregate_forms import partial_over
 from ....planner.model.schemas.types import LONG, MapType, contains_type
 from ....planner.model.tree import replace
 from ..carried import Carried, plain
-from ..facts import ROWS_A_KEY, BatchFacts, Figures
+from ..facts import TO_GROUP, BatchFacts, Figures
 from ..nodes import Aggregate, Exchange, Kernel, RuntimeNode, Select, travelling, used_by
 from ..reading_nodes import rows_of_tasks
 from ..specs import AggregateSpec
@@ -53,7 +53,7 @@ def group_first(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
 
 
 def _pays(kernel: Kernel, facts: BatchFacts) -> bool:
-    return kernel.single or leaves_few(kernel, facts, ROWS_A_KEY[0])
+    return kernel.single or leaves_few(kernel, facts, TO_GROUP)
 
 
 def leaves_few(kernel: Kernel, facts: BatchFacts, rows: int) -> bool:

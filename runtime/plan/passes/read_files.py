@@ -39,7 +39,7 @@ from ....planner.model.registry import AggregateForms
 from ....planner.model.schemas.types import AtomicType, DoubleType, FloatType
 from ....planner.model.tree import replace
 from ...kernels.expressions.programs.compile import compile_program, takes_long
-from ..facts import ROWS_A_KEY, BatchFacts
+from ..facts import TO_DEAL_OUT, BatchFacts
 from ..nodes import (
     AsIs,
     Columns,
@@ -95,7 +95,7 @@ def _are_dealt(kernel: Kernel, rows: Sequence[TaskRows], facts: BatchFacts) -> b
     if facts.tasks == 1 < facts.conf.shuffle_partitions:
         return False
     long = any(isinstance(one, ReadFiles) and _takes_long(one) for one in rows)
-    few = leaves_few(kernel, facts, ROWS_A_KEY[1])
+    few = leaves_few(kernel, facts, TO_DEAL_OUT)
     return kernel.single or facts.tasks > MOST_TASKS or long or few
 
 

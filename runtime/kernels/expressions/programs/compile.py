@@ -6,7 +6,6 @@ Nothing here needs Arrow: a pass asks `unsupported`, and `compile_program` gives
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from .....planner.model.expressions.core import (
@@ -21,7 +20,6 @@ from .....planner.model.expressions.core import (
     LambdaVariable,
     Literal,
 )
-from .....planner.model.expressions.predicates import split_conjuncts
 from .....planner.model.expressions.windows import PreciseTimestampConversion
 from .....planner.model.functions.hashes import whole_schema
 from .....planner.model.schemas.types import (
@@ -39,6 +37,7 @@ from ...json.support import corrupt_column, formats_in, is_written, keeps_null
 from ...json.support import unsupported as json_unsupported
 from ...readers.csv_options import unsupported as csv_unsupported
 from .day_times import IntervalOfText, in_day_time, is_zero
+from .given import Given, Seen, conjuncts
 from .json_once import json_once
 from .kinds import Unsupported, has_shortened_interval, is_constant, kind_of
 from .operation_facts import Arguments, leaves, takes
@@ -47,8 +46,6 @@ from .shapes import by_others, context_of, positive_remainder
 from .supported import OPERATIONS, can_cast, can_raise, cast_raises
 from .supported_lambdas import HIGHER_ORDER, captured, parameters_of
 
-Seen = tuple[Expression, Sequence[Expression]]
-"""What is observed, and which conditions rows have fulfilled by then."""
 _BY_CLOCK = ("from_unixtime", "unix_timestamp", "to_unix_timestamp")
 """Operations that reckon in the session's time zone over values that are no timestamps."""
 
@@ -86,49 +83,24 @@ def compile_program(
         observed: what is observed of rows that have passed those conditions, the first ones.
     """
     seen = None if observed is None else (observed[0], tuple(observed[1]))
-    given = _Given(tuple(expressions), tuple(columns), tuple(conditions), seen)
+    given = Given(tuple(expressions), tuple(columns), tuple(conditions), seen)
     return _compiled(given, session_time_zone(), untouched)
 
 
-@dataclass(eq=False)
-class _Given:
-    """What a program is made of, by identity: equal expressions may have zeros of two signs."""
-
-    expressions: tuple[Expression, ...]
-    columns: tuple[AttributeReference, ...]
-    conditions: tuple[Expression, ...]
-    observed: Seen | None
-
-    def __post_init__(self) -> None:
-        value, before = self.observed or (None, ())
-        parts = (self.expressions, self.columns, self.conditions, (value,), before)
-        self._ids = tuple(tuple(map(id, part)) for part in parts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Given) and self._ids == other._ids
-
-    def __hash__(self) -> int:
-        return hash(self._ids)
-
-
 @lru_cache(maxsize=256)
-def _compiled(given: _Given, time_zone: str, untouched: bool) -> Program | None:
+def _compiled(given: Given, time_zone: str, untouched: bool) -> Program | None:
     """The program in a session's time zone: batches share programs, and planning asks twice."""
     compiler = _Compiler(given.columns, untouched=untouched)
     seen = None
     try:
-        places = tuple(compiler.place(conjunct) for conjunct in _conjuncts(given.conditions))
+        places = tuple(compiler.place(conjunct) for conjunct in conjuncts(given.conditions))
         results = tuple(compiler.place(expression) for expression in given.expressions)
         if given.observed is not None:
             value, before = given.observed
-            seen = Observed(compiler.place(value), len(_conjuncts(before)))
+            seen = Observed(compiler.place(value), len(conjuncts(before)))
     except Unsupported:
         return None
     return json_once(Program(tuple(compiler.steps), places, results, seen))
-
-
-def _conjuncts(conditions: Sequence[Expression]) -> list[Expression]:
-    return [part for condition in conditions for part in split_conjuncts(condition)]
 
 
 class _Compiler:

@@ -64,7 +64,7 @@ def _signed(text: Any, data: Any) -> Any:
 
 
 def _laid_out(data: Any, size: Any) -> Any:
-    """Numbers in Arrow's digits, laid out as Java does; `size`: without their sign."""
+    """Numbers in Arrow's digits, with Java's points and exponents; `size`: their magnitudes."""
     text = pa.array(data).cast(pa.string())
     plain = (size == 0) | ((size >= 1e-3) & (size < 1e7))
     whole = plain & (size == np.floor(size))  # Arrow shows no point in them
