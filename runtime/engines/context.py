@@ -1,7 +1,7 @@
 """What the micro-batch loop hands to an engine for a batch, and what it gets back.
 
 context = BatchContext(engine=..., sources=..., state_location=..., batch_id=7, ...)
-batch = prepare(execution.executed_plan, context)
+batch = prepare(execution.executed_plan, context, plans)  # `plans`: one for all batches
 sink.write(batch.dataframe)            # any action; several do no harm
 results = batch.results()              # metrics, event-time figures
 sink.publish()                         # the rows are part of the output

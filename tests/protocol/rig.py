@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -41,7 +42,7 @@ from stateplan.runtime.kernels.kernel import (
 from stateplan.runtime.kernels.task import run_task
 from stateplan.runtime.micro_batch import MicroBatchExecution
 from stateplan.runtime.offsets import recover
-from stateplan.runtime.plan import EngineFacts
+from stateplan.runtime.plan import EngineFacts, RuntimePlans
 from stateplan.runtime.sinks.base import Sink
 from stateplan.runtime.sources.base import Source
 from stateplan.runtime.state import Location, RunStore, load_version
@@ -249,7 +250,7 @@ def run_query(
                 engine=ByHand(),
                 identity=RunIdentity(id=opened.id, run_id=who, name=None),
                 planned=Planned(),
-                prepare=prepare,
+                prepare=partial(prepare, plans=RuntimePlans()),
                 sources={"events": Rows(batches)},
                 tables={},
                 readers={},
