@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...planner.model.expressions.core import Alias, AttributeReference, Expression
-from ...planner.model.expressions.subqueries import SubqueryExpression
+from ...planner.model.expressions.subqueries import OuterReference, SubqueryExpression
 from ...planner.model.ids import fresh_id
 from ...planner.model.plans.logical import Expand, Generate, Project
 from ...planner.model.plans.python_operators import PythonOperator
@@ -80,10 +80,29 @@ def renewed(plan: LogicalPlan, ids: frozenset[int], *, once: bool = False) -> Lo
             return replace(expression, expr_id=fresh(expression.expr_id))
         return expression
 
+    def swap_column(column: AttributeReference) -> AttributeReference:
+        return replace(column, expr_id=changed.get(column.expr_id, column.expr_id))
+
     def swap(expression: Expression) -> Expression:
         if isinstance(expression, AttributeReference) and expression.expr_id in changed:
-            return replace(expression, expr_id=changed[expression.expr_id])
+            return swap_column(expression)
         return swap_made(expression)
+
+    def swap_around(expression: Expression) -> Expression:
+        if isinstance(expression, OuterReference):
+            return replace(expression, column=swap_column(expression.column))
+        return expression
+
+    def in_subquery(query: SubqueryExpression) -> SubqueryExpression:
+        if changed.keys().isdisjoint(query.references):
+            return query
+        plan = query.plan.transform_up(
+            lambda node: map_subqueries(node, in_subquery).transform_expressions(swap_around)
+        )
+        return replace(query, plan=plan)
+
+    def swapped(node: LogicalPlan) -> LogicalPlan:
+        return map_subqueries(node, in_subquery).transform_expressions(swap)
 
     def visit(node: LogicalPlan) -> LogicalPlan:
         if not once:
@@ -99,13 +118,13 @@ def renewed(plan: LogicalPlan, ids: frozenset[int], *, once: bool = False) -> Lo
                     if column.expr_id in produced:
                         fresh(column.expr_id)
                 if once and produced:
-                    return node.transform_expressions(swap)
+                    return swapped(node)
         if once:
-            swapped = node.map_expressions(swap_made)
-            if swapped is not node:
-                return swapped
+            with_made = node.map_expressions(swap_made)
+            if with_made is not node:
+                return with_made
             node = node.map_children(visit)
-        return node.transform_expressions(swap)
+        return swapped(node)
 
     return visit(plan)
 
@@ -144,8 +163,8 @@ def _inlined(plan: LogicalPlan, known: dict[int, LogicalPlan]) -> LogicalPlan:
 def _renamed(child: LogicalPlan, use: CTERelationRef) -> LogicalPlan:
     if same_columns(child.output, use.attributes):
         return child
-    once = child.is_streaming
-    fresh = renewed(child, child.output_ids if once else _produced(child), once=once)
+    streams = child.is_streaming
+    fresh = renewed(child, child.output_ids, once=True) if streams else _renewed_whole(child)
     items = tuple(
         own
         if own.expr_id == other.expr_id
@@ -153,6 +172,15 @@ def _renamed(child: LogicalPlan, use: CTERelationRef) -> LogicalPlan:
         for own, other in zip(fresh.output, use.attributes, strict=True)
     )
     return Project(project_list=items, child=fresh)
+
+
+def _renewed_whole(plan: LogicalPlan) -> LogicalPlan:
+    """The plan with fresh ids for all columns that it makes, those of its subqueries too."""
+    return renewed(plan, _produced(plan)).transform_up(
+        lambda node: map_subqueries(
+            node, lambda query: replace(query, plan=_renewed_whole(query.plan))
+        )
+    )
 
 
 def _produced(plan: LogicalPlan) -> frozenset[int]:
