@@ -59,9 +59,9 @@ def test_batches_of_golden_queries(engine: EngineFacts, planned_anew: list[Any])
         execution = Query.of(parse_description(case.description)).execution
         assert isinstance(execution, IncrementalExecution)
         times = [(1, 0, 0), (2, 0, 7_000), (3, 7_000, 95_000)]
-        plans = [with_batch_time(execution.for_batch(*time), 1_000 * time[0]) for time in times]
         batches = RuntimePlans()
         try:
+            plans = [with_batch_time(execution.for_batch(*time), 1_000 * time[0]) for time in times]
             fresh = [
                 runtime_plan(plan, BatchFacts(conf=execution.conf, engine=engine, batch_id=number))
                 for number, plan in enumerate(plans, 1)
