@@ -9,6 +9,7 @@ from functools import cached_property
 from ....planner.model.expressions.core import (
     AggregateExpression,
     Alias,
+    AttributeReference,
     Expression,
     GetStructField,
     lit,
@@ -24,7 +25,7 @@ from ....planner.model.expressions.subqueries import (
     subqueries_in,
 )
 from ....planner.model.functions.build import call, null, struct_of
-from ....planner.model.plans.logical import Aggregate, Project, Sort, limited
+from ....planner.model.plans.logical import Aggregate, Filter, Project, Sort, limited
 from ....planner.model.plans.query_plan import LogicalPlan
 from ....planner.model.plans.relations import OneRowRelation
 from ....planner.model.schemas.types import ArrayType, BinaryType, MapType, StringType, StructType
@@ -35,6 +36,7 @@ from ..operators.collapse_projects import collapse_projects
 from ..operators.limits import max_rows
 from ..operators.names import eliminate_names
 from ..support.executor import run_nested
+from .outer_columns import by_name
 
 
 def has_subquery(plan: LogicalPlan) -> bool:
@@ -89,16 +91,39 @@ def without_outer(expression: Expression) -> Expression:
 def optimize_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """The plans of subqueries optimized, each by itself; their order does not matter.
 
-    The value of one that gives no row is null.
+    The value of one that gives no row is null. Where no row may have a value of its own, as a
+    count's, the grouping that gives it stays, and its input is optimized.
     """
 
     def rewrite(subquery: SubqueryExpression) -> Expression:
+        if isinstance(subquery, ScalarSubquery) and subquery.correlated:
+            grouping = _below_selection(subquery.plan)
+            if subquery.may_have_count_bug and isinstance(grouping, Aggregate):
+                return replace(subquery, plan=_with_optimized_input(subquery.plan, conf))
         plan = _without_order(run_nested(subquery.plan, conf))
         if isinstance(subquery, ScalarSubquery) and not subquery.correlated and max_rows(plan) == 0:
             return null(subquery.data_type)
         return replace(subquery, plan=plan)
 
     return rewrite_subqueries(plan, rewrite)
+
+
+def _below_selection(plan: LogicalPlan) -> LogicalPlan:
+    return _below_selection(plan.child) if isinstance(plan, Project | Filter) else plan
+
+
+def _with_optimized_input(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
+    """The same for the input of a grouping under projections and filters: its columns by name."""
+    if not isinstance(plan, Aggregate):
+        return plan.map_children(lambda child: _with_optimized_input(child, conf))
+    needed = frozenset().union(*(e.references for e in plan.expressions))
+    columns = by_name(a for a in plan.child.output if a.expr_id in needed)
+    new = run_nested(Project(project_list=columns, child=plan.child), conf)
+    if isinstance(new, Project) and all(
+        isinstance(e, AttributeReference) for e in new.project_list
+    ):
+        new = new.child
+    return replace(plan, child=new)
 
 
 def _without_order(plan: LogicalPlan) -> LogicalPlan:
