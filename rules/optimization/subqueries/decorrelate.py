@@ -22,7 +22,7 @@ from ...common.trees import map_subqueries, replace_attributes, with_output
 from ..operators.limits import max_rows
 from ..operators.names import eliminate_names
 from .decorrelate_plans import Demands, column_set_equal, decorrelated
-from .subqueries import has_subquery, without_outer
+from .subqueries import has_subquery, top_aggregate, without_outer
 
 
 def pull_up_correlated_predicates(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -60,7 +60,7 @@ def _pulled_up(
     )
     if not isinstance(new, ScalarSubquery):
         return new
-    top = _aggregate(plan)
+    top = top_aggregate(plan)
     return replace(
         new,
         may_have_count_bug=top is not None and not top.grouping,
@@ -98,13 +98,6 @@ def kept_apart(
     columns: dict[int, Expression] = {i: alias.to_attribute() for i, alias in renamed.items()}
     new = [replace_attributes(c, columns) for c in conditions]
     return Project(project_list=items, child=plan), new
-
-
-def _aggregate(plan: LogicalPlan) -> Aggregate | None:
-    """The aggregation on top of a subquery, under projections and HAVING."""
-    while isinstance(plan, Project | Filter | SubqueryAlias | View):
-        plan = plan.child
-    return plan if isinstance(plan, Aggregate) else None
 
 
 def _gives_one_row(plan: LogicalPlan) -> bool:

@@ -27,7 +27,7 @@ from ....planner.model.expressions.subqueries import (
 from ....planner.model.functions.build import call, null, struct_of
 from ....planner.model.plans.logical import Aggregate, Filter, Project, Sort, limited
 from ....planner.model.plans.query_plan import LogicalPlan
-from ....planner.model.plans.relations import OneRowRelation
+from ....planner.model.plans.relations import OneRowRelation, SubqueryAlias, View
 from ....planner.model.schemas.types import ArrayType, BinaryType, MapType, StringType, StructType
 from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
@@ -91,15 +91,18 @@ def without_outer(expression: Expression) -> Expression:
 def optimize_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """The plans of subqueries optimized, each by itself; their order does not matter.
 
-    The value of one that gives no row is null. Where no row may have a value of its own, as a
-    count's, the grouping that gives it stays, and its input is optimized.
+    The value of one that gives no row is null. An aggregation that may give a row, a count's 0,
+    where it has none stays as it is above its optimized input.
     """
 
     def rewrite(subquery: SubqueryExpression) -> Expression:
-        if isinstance(subquery, ScalarSubquery) and subquery.correlated:
-            grouping = _below_selection(subquery.plan)
-            if subquery.may_have_count_bug and isinstance(grouping, Aggregate):
-                return replace(subquery, plan=_with_optimized_input(subquery.plan, conf))
+        if (
+            isinstance(subquery, ScalarSubquery)
+            and subquery.correlated
+            and subquery.may_have_count_bug
+            and top_aggregate(subquery.plan) is not None
+        ):
+            return replace(subquery, plan=_with_optimized_input(subquery.plan, conf))
         plan = _without_order(run_nested(subquery.plan, conf))
         if isinstance(subquery, ScalarSubquery) and not subquery.correlated and max_rows(plan) == 0:
             return null(subquery.data_type)
@@ -108,16 +111,18 @@ def optimize_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     return rewrite_subqueries(plan, rewrite)
 
 
-def _below_selection(plan: LogicalPlan) -> LogicalPlan:
-    return _below_selection(plan.child) if isinstance(plan, Project | Filter) else plan
+def top_aggregate(plan: LogicalPlan) -> Aggregate | None:
+    """The aggregation on top of a subquery, under projections and HAVING."""
+    while isinstance(plan, Project | Filter | SubqueryAlias | View):
+        plan = plan.child
+    return plan if isinstance(plan, Aggregate) else None
 
 
 def _with_optimized_input(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
-    """The same for the input of a grouping under projections and filters: its columns by name."""
+    """The plan above the optimized input of its top aggregation, with columns by name."""
     if not isinstance(plan, Aggregate):
         return plan.map_children(lambda child: _with_optimized_input(child, conf))
-    needed = frozenset().union(*(e.references for e in plan.expressions))
-    columns = by_name(a for a in plan.child.output if a.expr_id in needed)
+    columns = by_name(a for a in plan.child.output if a.expr_id in plan.references)
     new = run_nested(Project(project_list=columns, child=plan.child), conf)
     if isinstance(new, Project) and all(
         isinstance(e, AttributeReference) for e in new.project_list
