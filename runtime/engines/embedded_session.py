@@ -273,7 +273,7 @@ def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
 def _keep_freed_memory() -> None:
     """Keep what numpy frees for the next batch: new pages cost up to a tenth of a batch's time.
 
-    Only glibc can be told; elsewhere nothing changes.
+    This is a setting of glibc's: with another C library nothing changes.
     """
     with suppress(AttributeError, OSError, TypeError):
         library = ctypes.CDLL(None)

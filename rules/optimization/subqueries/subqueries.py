@@ -91,8 +91,8 @@ def without_outer(expression: Expression) -> Expression:
 def optimize_subqueries(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """The plans of subqueries optimized, each by itself; their order does not matter.
 
-    The value of one that gives no row is null. An aggregation that may give a row, a count's 0,
-    where it has none stays as it is above its optimized input.
+    The value of one that gives no row is null. An aggregation whose value over no rows may be
+    other than null, as a count's 0, stays as it is: its input is optimized.
     """
 
     def rewrite(subquery: SubqueryExpression) -> Expression:
@@ -119,7 +119,7 @@ def top_aggregate(plan: LogicalPlan) -> Aggregate | None:
 
 
 def _with_optimized_input(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
-    """The plan above the optimized input of its top aggregation, with columns by name."""
+    """The plan with the input of its top aggregation optimized: those columns by name."""
     if not isinstance(plan, Aggregate):
         return plan.map_children(lambda child: _with_optimized_input(child, conf))
     columns = by_name(a for a in plan.child.output if a.expr_id in plan.references)
