@@ -12,6 +12,7 @@ from ....planner.model.settings.conf import Conf
 from ....planner.model.tree import replace
 from ...common.fresh_ids import inline_ctes
 from ...common.trees import bottom_up, rewrite_up, same_columns, with_sides
+from ..support.executor import is_nested
 
 
 def inline_definitions(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -87,10 +88,10 @@ Columns = dict[int, AttributeReference]
 def remove_redundant_aliases(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """`Project [a#1 AS a#5]` -> `Project [a#1]`, and #1 for #5 everywhere above.
 
-    Not where the alias carries another event-time mark, or keeps the two sides of a join apart.
-    Idempotent.
+    Not where the alias carries another event-time mark, keeps the two sides of a join apart, or
+    makes a column of a subquery. Idempotent.
     """
-    return _clean(plan, frozenset())
+    return _clean(plan, plan.output_ids if is_nested() else frozenset())
 
 
 def _clean(plan: LogicalPlan, excluded: frozenset[int]) -> LogicalPlan:

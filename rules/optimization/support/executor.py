@@ -69,6 +69,7 @@ def rule(apply: RuleFunction, *kinds: type, uses: tuple[type, ...] = ()) -> Rule
 
 
 _running: ContextVar[tuple[Batch, ...]] = ContextVar("batches that run")
+_nested: ContextVar[bool] = ContextVar("the plan is a subquery's", default=False)
 
 
 def run(batches: tuple[Batch, ...], plan: LogicalPlan, conf: Conf) -> LogicalPlan:
@@ -77,25 +78,31 @@ def run(batches: tuple[Batch, ...], plan: LogicalPlan, conf: Conf) -> LogicalPla
     Raises:
         InternalError: as `run_batch`.
     """
-    with scope(_running, batches):
+    with scope(_running, batches), scope(_nested, False):
         return _run(batches, plan, conf)
 
 
 def run_nested(plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     """For rules: the plan of a subquery after the batches that run, without those of whole queries.
 
+    Its columns keep their ids: what stands around the subquery names them.
+
     Raises:
         InternalError: as `run_batch`.
     """
-    return _run(_running.get(), plan, conf, nested=True)
+    with scope(_nested, True):
+        return _run(_running.get(), plan, conf)
 
 
-def _run(
-    batches: tuple[Batch, ...], plan: LogicalPlan, conf: Conf, *, nested: bool = False
-) -> LogicalPlan:
+def is_nested() -> bool:
+    """For rules: whether the plan is a subquery's."""
+    return _nested.get()
+
+
+def _run(batches: tuple[Batch, ...], plan: LogicalPlan, conf: Conf) -> LogicalPlan:
     changed: set[Batch] = set()
     for batch in batches:
-        if (batch.whole and nested) or not (
+        if (batch.whole and is_nested()) or not (
             not batch.after
             or not changed.isdisjoint(batch.after)
             or any(map(plan.uses, batch.or_uses))
@@ -156,7 +163,9 @@ def _applicable(batch: Batch, kinds: Kinds, uses: Kinds) -> tuple[tuple[int, Rul
 def _check_schema(current: Rule, before: LogicalPlan, after: LogicalPlan) -> None:
     old, new = before.output, after.output
     if len(old) == len(new) and all(
-        a.name == b.name and (a.type_ == b.type_ or same_type(a.type_, b.type_))
+        a.name == b.name
+        and (a.type_ == b.type_ or same_type(a.type_, b.type_))
+        and (a.expr_id == b.expr_id or not is_nested())
         for a, b in zip(old, new, strict=True)
     ):
         return
