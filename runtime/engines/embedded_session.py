@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from ...planner.model.errors import RuntimeFailure
+from ..kernels.worker_memory import keep_freed_memory
 from .choice import Installed, missing_for_embedded
 from .private_port import OtherProcessConnected, PortFilterError, PrivatePort
 
@@ -45,9 +46,6 @@ _ALWAYS = {"SAIL_MODE": "local"}
 _NO_FORKS = {"GRPC_ENABLE_FORK_SUPPORT": "0"}
 ctypes.pythonapi.PyOS_getsig.restype = ctypes.c_void_p
 ctypes.pythonapi.PyOS_setsig.argtypes = [ctypes.c_int, ctypes.c_void_p]
-# Of glibc's mallopt. It takes no more than 32 MB as the largest piece that it keeps.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-_FREE_BYTES_KEPT, _LARGEST_PIECE_KEPT = 256 << 20, 32 << 20
 
 
 class OpenPortWarning(UserWarning):
@@ -73,7 +71,7 @@ class _Sail:
 
         self.process = os.getpid()
         self.user_session: Any = None  # PySpark 4.3 types no `is_stopped`
-        _keep_freed_memory()
+        keep_freed_memory()
         with _ctrl_c_is_pythons():
             self._server, self.private_port = _start_on_private_port()
             self.address: tuple[str, int] = self._server.listening_address
@@ -268,17 +266,6 @@ def _environment(wanted: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _keep_freed_memory() -> None:
-    """Keep what numpy frees for the next batch: new pages cost up to a tenth of a batch's time.
-
-    This is a setting of glibc's: with another C library nothing changes.
-    """
-    with suppress(AttributeError, OSError, TypeError):
-        library = ctypes.CDLL(None)
-        library.mallopt(_TRIM_THRESHOLD, _FREE_BYTES_KEPT)
-        library.mallopt(_MMAP_THRESHOLD, _LARGEST_PIECE_KEPT)
 
 
 def other_users() -> list[str]:

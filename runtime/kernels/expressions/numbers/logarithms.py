@@ -30,62 +30,83 @@ def logarithm(step: Step, *values: Value) -> Any:
     data = numbers(value)
     with np.errstate(all="ignore"):
         found, none = _log(data), data <= 0
-        for base in bases:
-            found, none = found / _log(numbers(base)), none | (numbers(base) <= 0)
+        for base in values[:-1]:
+            # Most often one number for all rows: e, where none is given.
+            of_base = numbers(repeated(base, 1))
+            found, none = found / _log(of_base), none | (of_base <= 0)
     return null_where(made(found, value, *bases), none)
 
 
 def exp(x: Any) -> Any:
     x = np.ascontiguousarray(x)
-    size, negative = high(np.abs(x)), np.signbit(x)
-    near, reduced = size < 0x3FF0A2B2, size > 0x3FD62E42
-    half = np.where(negative, -0.5, 0.5)
-    times = np.where(near, np.where(negative, -1, 1), np.trunc(ONE_BY_LN2 * x + half))
-    times = np.where(reduced & np.isfinite(x), np.clip(times, -2000, 2000), 0)
-    upper, low = x - times * LN2_HIGH, times * LN2_LOW
-    rest = np.where(reduced, upper - low, x)
-    square = rest * rest
-    c = rest - square * polynomial(square, OF_EXP)
-    whole = 1.0 - ((rest * c) / (c - 2.0) - rest)
-    found = np.where(reduced, 1.0 - ((low - (rest * c) / (2.0 - c)) - upper), whole)
+    size = np.abs(x)
+    if (size <= 700.0).all():
+        found, times = _exp_of_reduced(x, size)
+        found = (found.view(np.int64) + (times.astype(np.int64) << 52)).view(np.float64)
+        return np.where(size < 2.0**-28, 1.0 + x, found)
+    found, times = _exp_of_reduced(np.clip(x, -1400, 1400), size)
     # Below -1021 the result is made of a normal number, rounded once.
     shift = np.where(times >= -1021, times, times + 1000).astype(np.int64)
     scaled = (found.view(np.int64) + (shift << 52)).view(np.float64)
     scaled = np.where(times >= -1021, scaled, scaled * 2.0**-1000)
-    found = np.where(size < 0x3E300000, 1.0 + x, scaled)
+    found = np.where(size < 2.0**-28, 1.0 + x, scaled)
     found = np.where(x > MOST_EXP, np.inf, np.where(x < _LEAST_EXP, 0.0, found))
     return np.where(np.isnan(x), x, found)
 
 
+def _exp_of_reduced(x: Any, size: Any) -> tuple[Any, Any]:
+    """`exp` as a number and the power of two that it is multiplied by.
+
+    fdlibm has another formula for what needs no power; both give the same there.
+    """
+    top = high(size)
+    half = np.copysign(0.5, x)
+    times = np.where(top < 0x3FF0A2B2, half + half, np.trunc(ONE_BY_LN2 * x + half))
+    times = np.where(top > 0x3FD62E42, times, 0.0)
+    upper, low = x - times * LN2_HIGH, times * LN2_LOW
+    rest = upper - low
+    square = rest * rest
+    c = rest - square * polynomial(square, OF_EXP)
+    return 1.0 - ((low - (rest * c) / (2.0 - c)) - upper), times
+
+
 def _log(x: Any) -> Any:
     x = np.ascontiguousarray(x)
+    normal = (x >= 2.0**-1022) & (x < np.inf)
+    if normal.all():
+        return _log_of_normal(x, 0)
     small = np.abs(x) < 2.0**-1022
-    bits = np.where(small, x * 2.0**54, x)
-    top = high(bits)
-    power = (top >> 20) - 1023 - np.where(small, 54, 0)
+    found = _log_of_normal(np.where(small, x * 2.0**54, x), np.where(small, 54, 0))
+    found = np.where(x == 0, -np.inf, np.where(x < 0, np.nan, found))
+    return np.where(np.isfinite(x) | (x < 0), found, x)
+
+
+def _log_of_normal(x: Any, lower: Any) -> Any:
+    """The logarithms of positive normal numbers, each divided by 2 to the power of `lower`.
+
+    fdlibm leaves out sums with `k` times ln(2) where `k` is 0; they change no bit.
+    """
+    bits = x.view(np.int64)
+    top = bits >> 32
+    power = (top >> 20) - 1023 - lower
     top &= 0xFFFFF
     up = (top + 0x95F64) & 0x100000
-    low = bits.view(np.int64) & 0xFFFFFFFF
+    low = bits & 0xFFFFFFFF
     f = (((top | (up ^ 0x3FF00000)) << 32) | low).view(np.float64) - 1.0
     k = (power + (up >> 20)).astype(np.float64)
     whole, part = k * LN2_HIGH, k * LN2_LOW
-    # Close to one.
-    r = f * f * (0.5 - 0.33333333333333333 * f)
-    close = np.where(k == 0, f - r, whole - ((r - part) - f))
-    close = np.where(f == 0, np.where(k == 0, 0.0, whole + part), close)
     s = f / (2.0 + f)
     z = s * s
     w = z * z
     r = z * polynomial(w, _OF_LOG[::2]) + w * polynomial(w, _OF_LOG[1::2])
     half = 0.5 * f * f
-    upper = np.where(
-        k == 0, f - (half - s * (half + r)), whole - ((half - (s * (half + r) + part)) - f)
-    )
-    lower = np.where(k == 0, f - s * (f - r), whole - ((s * (f - r) - part) - f))
     middle = ((top - 0x6147A) | (0x6B851 - top)) > 0
-    found = np.where((0xFFFFF & (2 + top)) < 3, close, np.where(middle, upper, lower))
-    found = np.where(x == 0, -np.inf, np.where(x < 0, np.nan, found))
-    return np.where(np.isfinite(x) | (x < 0), found, x)
+    rest = np.where(middle, half - (s * (half + r) + part), s * (f - r) - part)
+    close = (0xFFFFF & (2 + top)) < 3  # to one
+    if close.any():
+        rest = np.where(close, f * f * (0.5 - 0.33333333333333333 * f) - part, rest)
+        return np.where(f == 0, whole + part, whole - (rest - f))
+    return whole - (rest - f)
 
 
 def log2(x: Any) -> Any:
