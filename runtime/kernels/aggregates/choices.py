@@ -1,4 +1,4 @@
-"""Merging what keeps one of its values: min, max, first, last, max_by, min_by."""
+"""Merging and folding what keeps one of its values: min, max, first, last, max_by, min_by."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ..columns.ordering import compare, flags, valid
+from ..columns.ordering import compare, flags, in_order, valid
+from .key_runs import KeyRuns
 
 Columns = list[Any]
 Flags = npt.NDArray[np.bool_]
@@ -56,3 +57,47 @@ def merge_by(sign: int) -> Callable[[Columns, Columns], Columns]:
         return [choose(keep, earlier[0], later[0]), choose(keep, one, other)]
 
     return merge
+
+
+def fold_choice(operation: str, columns: Columns, runs: KeyRuns) -> Columns | None:
+    """What merging leaves of each key's rows, all at once.
+
+    Args:
+        operation: a merge operation.
+        columns: an Arrow array for each of its buffers.
+        runs: the rows of each key.
+
+    Returns:
+        None if the operation chooses no row, or if it does by parts of values, or has none.
+    """
+    kind = columns[-1].type
+    if operation not in _CHOICES or pa.types.is_nested(kind) or pa.types.is_null(kind):
+        return None
+    sign, later = _CHOICES[operation]
+    number = np.arange(len(columns[0]))
+    if sign:
+        counts, places = valid(columns[-1]), in_order(columns[-1])
+        # The bits of a number turned are numbers in the opposite order.
+        places = np.where(counts, places if sign > 0 else ~places, _LEAST)
+        best = runs.reduce(np.maximum, places, _LEAST)
+        counts &= places == best[runs.codes]
+    else:
+        counts = flags(columns[1])
+    # Of rows that count the first or last; where none does, the first.
+    found = runs.reduce(
+        np.maximum, np.where(counts, number if later else len(number) - number, -number), _LEAST
+    )
+    rows = np.where(found <= 0, -found, found if later else len(number) - found)
+    return [column.take(pa.array(rows)) for column in columns]
+
+
+_LEAST = np.iinfo(np.int64).min
+# Whether the greatest (1), the least (-1) or any value counts, and of equal ones the later.
+_CHOICES = {
+    "min": (-1, False),
+    "max": (1, False),
+    "first": (0, False),
+    "last": (0, True),
+    "min_by": (-1, True),
+    "max_by": (1, True),
+}

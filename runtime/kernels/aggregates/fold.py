@@ -23,6 +23,7 @@ from ..sketches.histograms import fold_histograms
 from ..sketches.hll_sketches import fold_sketches
 from ..sketches.hll_unions import fold_unions
 from ..sketches.quantile_columns import fold_quantiles
+from .choices import fold_choice
 from .key_runs import CodedRuns, KeyRuns, SortedRuns, present
 from .lists import LIST_MERGES, fold_lists
 from .moments import MOMENTS
@@ -53,15 +54,12 @@ def fold_columns(
     moments = MOMENTS.get(operation)
     if moments is not None:
         return (moments.of_rows if of_rows else moments.of_buffers)(list(columns), runs)
-    if len(columns) > 1:
-        return None
+    folded = None
     if operation in _OF_NUMBERS:
         folded = _fold_numbers(operation, columns[0], runs)
     elif operation in _FOLDS:
         folded = _FOLDS[operation](columns[0], runs.starts, *constants)
-    else:
-        return None
-    return None if folded is None else [folded]
+    return fold_choice(operation, list(columns), runs) if folded is None else [folded]
 
 
 def _fold_numbers(operation: str, column: Any, runs: KeyRuns) -> Any | None:
@@ -76,10 +74,10 @@ def fold_unsorted(
     """As `fold_columns`; None if the rows have to be sorted."""
     if operation in MOMENTS and of_rows:
         return MOMENTS[operation].at_once(list(columns), runs)
-    if operation not in _OF_NUMBERS:
-        return None
-    folded = _fold_numbers(operation, columns[0], runs)
-    return None if folded is None else [folded]
+    folded = None
+    if operation in _OF_NUMBERS:
+        folded = _fold_numbers(operation, columns[0], runs)
+    return fold_choice(operation, list(columns), runs) if folded is None else [folded]
 
 
 def _numbers(column: Any, fill: int | float) -> npt.NDArray[Any] | None:

@@ -18,6 +18,10 @@ Numbers = npt.NDArray[Any]
 class KeyRuns(Protocol):
     """Rows of keys, whose order stays that in which the rows came."""
 
+    @property
+    def codes(self) -> npt.NDArray[Any]:
+        """The number of each row's key."""
+
     def reduce(self, function: np.ufunc, numbers: Numbers, start: Any) -> Numbers:
         """One number per key, of the numbers of its rows one after the other.
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...state.sorting import numbered
+from .decimals import halves, is_wide
 
 Signs = npt.NDArray[np.int8]
 Codes = npt.NDArray[np.int32]
@@ -198,12 +199,18 @@ def ranks(array: Any) -> npt.NDArray[np.int64]:
 
 
 def in_order(array: Any) -> npt.NDArray[np.int64]:
-    """Numbers in the order of the values of a column without nulls; equal for equal values."""
+    """Numbers in the order of the values of a column; equal for equal values, anything for null."""
     kind = array.type
     if pa.types.is_floating(kind):
         return _sortable(_numbers(normalized(array)))
     if pa.types.is_integer(kind):
-        return np.asarray(array.to_numpy(), np.int64)
+        return np.asarray(_numbers(array), np.int64)
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind):
+        return _numbers(array.view(pa.int64()))
+    if pa.types.is_decimal128(kind):
+        low, high = halves(array)
+        if not is_wide(low, high).any():
+            return low
     return ranks(array)
 
 
