@@ -78,7 +78,7 @@ def run(batches: tuple[Batch, ...], plan: LogicalPlan, conf: Conf) -> LogicalPla
     Raises:
         InternalError: as `run_batch`.
     """
-    with scope(_running, batches), scope(_nested, False):
+    with scope(_running, batches):
         return _run(batches, plan, conf)
 
 

@@ -68,10 +68,11 @@ def fold_choice(operation: str, columns: Columns, runs: KeyRuns) -> Columns | No
         runs: the rows of each key.
 
     Returns:
-        None if the operation chooses no row, or if it does by parts of values, or has none.
+        None if the operation chooses no row, or if it does by texts, which would have to be sorted
+        for that (merging pairwise takes half as long), or by values with parts.
     """
     kind = columns[-1].type
-    if operation not in _CHOICES or pa.types.is_nested(kind) or pa.types.is_null(kind):
+    if operation not in _CHOICES or not (pa.types.is_primitive(kind) or pa.types.is_decimal(kind)):
         return None
     sign, later = _CHOICES[operation]
     number = np.arange(len(columns[0]))

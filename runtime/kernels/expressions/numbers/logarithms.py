@@ -31,7 +31,7 @@ def logarithm(step: Step, *values: Value) -> Any:
     with np.errstate(all="ignore"):
         found, none = _log(data), data <= 0
         for base in values[:-1]:
-            # Most often one number for all rows: e, where none is given.
+            # Most often one number for all rows, e where none is given: one logarithm.
             of_base = numbers(repeated(base, 1))
             found, none = found / _log(of_base), none | (of_base <= 0)
     return null_where(made(found, value, *bases), none)
@@ -41,10 +41,10 @@ def exp(x: Any) -> Any:
     x = np.ascontiguousarray(x)
     size = np.abs(x)
     if (size <= 700.0).all():
-        found, times = _exp_of_reduced(x, size)
+        found, times = _exp_and_power(x, size)
         found = (found.view(np.int64) + (times.astype(np.int64) << 52)).view(np.float64)
         return np.where(size < 2.0**-28, 1.0 + x, found)
-    found, times = _exp_of_reduced(np.clip(x, -1400, 1400), size)
+    found, times = _exp_and_power(np.clip(x, -1400, 1400), size)
     # Below -1021 the result is made of a normal number, rounded once.
     shift = np.where(times >= -1021, times, times + 1000).astype(np.int64)
     scaled = (found.view(np.int64) + (shift << 52)).view(np.float64)
@@ -54,7 +54,7 @@ def exp(x: Any) -> Any:
     return np.where(np.isnan(x), x, found)
 
 
-def _exp_of_reduced(x: Any, size: Any) -> tuple[Any, Any]:
+def _exp_and_power(x: Any, size: Any) -> tuple[Any, Any]:
     """`exp` as a number and the power of two that it is multiplied by.
 
     fdlibm has another formula for what needs no power; both give the same there.
