@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from agreed import agree, digest, is_agreed
 from arrow_cases import COLUMNS, table
 
 from stateplan.planner.model.expressions.core import (
@@ -63,6 +64,10 @@ class Data:
     def plain(self) -> dict[str, list[object]]:
         """The rows column by column, as `plain` has them."""
         return {name: plain(self.batch.column(name)) for name in self.batch.schema.names}
+
+    @cached_property
+    def digest(self) -> str:
+        return digest(self.schema, self.plain)
 
     @property
     def schema(self) -> str:
@@ -155,6 +160,13 @@ class Outcome:
         values = dict(zip(parts, plain(array), strict=True))
         return [values.get(first) for first in same], array.type
 
+    @cached_property
+    def digest(self) -> str:
+        """Of all that is compared with Spark."""
+        kind = None if self.type is None or pa.types.is_nested(self.type) else self.type
+        failures = [(row, error.message) for row, error in self.failures()]
+        return digest(kind, self.values, failures)
+
     def fine(self) -> pa.Array:
         """Which rows do not fail."""
         return pa.array([i not in self.errors for i in range(self.count)])
@@ -188,7 +200,15 @@ def difference(
     data: Data = DATA,
 ) -> list[str]:
     """How what tasks compute differs from Spark."""
+    zone = session.conf.get("spark.sql.session.timeZone")
+
+    def question(outcome: Outcome) -> tuple[object, ...]:
+        return sql(outcome.expression), ansi, zone, data.digest
+
     outcomes = [Outcome(expression, data) for expression in expressions]
+    outcomes = [one for one in outcomes if not is_agreed(question(one), one.digest)]
+    if not outcomes:
+        return []
     rows = data.table.append_column("row", pa.array(range(data.table.num_rows)))
     schema = data.schema + ", row BIGINT"
     texts = []
@@ -206,15 +226,18 @@ def difference(
     found: list[str] = []
     answer = answer_of(session, f"SELECT {', '.join(texts)} FROM rows ORDER BY row")
     if isinstance(answer, str):
-        if len(expressions) == 1:
+        if len(outcomes) == 1:
             return [f"{texts[0]} ansi={ansi}: fails in Spark only: {answer}"]
-        half = len(expressions) // 2
+        half = len(outcomes) // 2
         return [
             line
-            for part in (expressions[:half], expressions[half:])
-            for line in difference(session, part, path, ansi=ansi, data=data)
+            for part in (outcomes[:half], outcomes[half:])
+            for line in difference(
+                session, [one.expression for one in part], path, ansi=ansi, data=data
+            )
         ]
     for outcome, column in zip(outcomes, answer.columns, strict=True):
+        so_far = len(found)
         theirs = plain(column)
         pairs = zip(theirs, outcome.values, strict=True)
         wrong = [i for i, (a, b) in enumerate(pairs) if a != b]
@@ -242,6 +265,8 @@ def difference(
             text = answer_of(session, asked, in_arrow=False)
             if not isinstance(text, str) or _rounded(text) != _rounded(error.message):
                 found.append(f"{sql(outcome.expression)} row {row}: Spark {text}, here {error}")
+        if len(found) == so_far:
+            agree(question(outcome), outcome.digest)
     return found
 
 

@@ -232,7 +232,7 @@ class Job:
             self.sql,
             sources={name: source for name in ("events", "others") if name in self.sql},
             output_mode=self.mode,
-            conf={"spark.sql.shuffle.partitions": "4", **conf},
+            conf={"spark.sql.shuffle.partitions": "2", **conf},
         )
         query.run(
             self.spark,

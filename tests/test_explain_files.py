@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command_line import stateplan
 
 JOB = """\
 import argparse, logging, os, time
@@ -54,9 +55,8 @@ while True:
 
 
 def explain(path: Path, *arguments: str, folder: Path | None = None) -> tuple[int, str, str]:
-    """Exit status, output and errors of `stateplan explain` in a process of its own."""
-    command = [sys.executable, "-m", "stateplan.planner.cli", "explain", str(path), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder or path.parent)
+    """Exit status, output and errors of `stateplan explain`."""
+    done = stateplan(folder or path.parent, "explain", str(path), *arguments)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from command_line import stateplan
 
 from stateplan.planner.connect.script.hints import Hints
 from stateplan.planner.connect.script.notebook import read_cells
@@ -32,8 +31,7 @@ spark = SparkSession.builder.getOrCreate()
 def explain(folder: Path, code: str, *arguments: str) -> tuple[int, str, str]:
     """Exit status, output and errors of `stateplan explain job.py`."""
     (folder / "job.py").write_text(HEAD + code, encoding="utf-8")
-    command = [sys.executable, "-m", "stateplan.planner.cli", "explain", "job.py", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    done = stateplan(folder, "explain", "job.py", *arguments)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -338,9 +336,7 @@ def test_tables_that_later_files_of_databricks_define_are_no_guesses(tmp_path: P
     (tmp_path / "c.yaml").write_text(
         "raw.dims: 'id STRING, region STRUCT<a: INT, b: STRING>'\n", encoding="utf-8"
     )
-    command = [sys.executable, "-m", "stateplan.planner.cli", "explain", "jobs"]
-    given = ["--catalog", "c.yaml", "--write-catalog"]
-    done = subprocess.run([*command, *given], capture_output=True, text=True, cwd=tmp_path)
+    done = stateplan(tmp_path, "explain", "jobs", "--catalog", "c.yaml", "--write-catalog")
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("== Physical Plan ==") == 7 and "\nmore_made: " in done.stdout
     written = (tmp_path / "c.yaml").read_text()

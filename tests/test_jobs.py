@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pyspark
 import pytest
+from command_line import stateplan
 from example_cases import JOBS, PLANS, SEPARATOR
 
 from stateplan.physical.explain.normalise import normalise
@@ -71,9 +70,8 @@ for script, *arguments in json.loads(sys.argv[1]):
 
 
 def explain(path: Path, *arguments: str) -> tuple[int, str, str]:
-    """Exit status, output and errors of `stateplan explain` in a process of its own."""
-    command = [sys.executable, "-m", "stateplan.planner.cli", "explain", str(path), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=path.parent)
+    """Exit status, output and errors of `stateplan explain`."""
+    done = stateplan(path.parent, "explain", str(path), *arguments)
     return done.returncode, done.stdout, done.stderr
 
 

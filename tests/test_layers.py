@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -98,28 +99,41 @@ def floor_of(module: str) -> int:
     return next(i for i, floor in enumerate(FLOORS) if module.startswith(f"{floor}/"))
 
 
-def imports(module: str, *, lazy: bool, names: bool = False) -> Iterator[str]:
+def imports(module: str, *, lazy: bool, names: bool = False) -> tuple[str, ...]:
     """What a file imports: `pyspark.sql`, or for our own a path such as `physical/plan`.
 
     With `lazy`, what functions import when they are called counts too; what only type checkers
     import never does. With `names`, `from a import b` is `a/b` as well, in case b is a module.
     """
+    return tuple(
+        path
+        for path, in_function, is_name in _imports(module)
+        if (lazy or not in_function) and (names or not is_name)
+    )
+
+
+@cache
+def _imports(module: str) -> tuple[tuple[str, bool, bool], ...]:
+    """All imports; for each whether a function has it, and whether it is a name of a module's."""
+    found = []
     tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
-    pending: list[ast.AST] = [tree]
+    pending: list[tuple[ast.AST, bool]] = [(tree, False)]
     while pending:
-        node = pending.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not lazy:
+        node, inside = pending.pop()
+        if isinstance(node, ast.expr):
             continue
+        inside = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            pending.extend(node.orelse)
+            pending.extend((child, inside) for child in node.orelse)
             continue
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [(alias.name, inside, False) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             for path in _from(module, node):
-                yield path
-                yield from (f"{path}/{alias.name}" for alias in node.names if names)
-        pending.extend(ast.iter_child_nodes(node))
+                found.append((path, inside, False))
+                found += [(f"{path}/{alias.name}", inside, True) for alias in node.names]
+        pending.extend((child, inside) for child in ast.iter_child_nodes(node))
+    return tuple(found)
 
 
 def _from(module: str, node: ast.ImportFrom) -> Iterator[str]:
