@@ -60,7 +60,7 @@ def test_the_recorded_answers_are_sparks(spark: SparkSession, name: Name) -> Non
     assert differences(RECORDED.of(name), derived(spark, name)) == []
 
 
-@pytest.mark.parametrize("name", SUITE[::2], ids=str)
+@pytest.mark.parametrize("name", SUITE[::3], ids=str)
 def test_streams_on_spark(spark: SparkSession, name: Name) -> None:
     found = judged(name, run_whole(partial(run_part, spark), name), may_refuse=False)
     assert found == EQUAL, "\n".join([what(name.case()), *found.texts])
