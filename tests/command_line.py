@@ -5,7 +5,6 @@ to start than most commands run. The processes that a command starts write where
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from contextlib import ExitStack, chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -41,8 +40,5 @@ def _ended(arguments: tuple[str, ...]) -> int:
     try:
         main.main(args=list(arguments), prog_name="stateplan")
     except SystemExit as end:
-        if isinstance(end.code, int) or end.code is None:
-            return end.code or 0
-        print(end.code, file=sys.stderr)
-        return 1
+        return int(end.code or 0)
     return 0

@@ -14,6 +14,8 @@ from pathlib import Path
 from agreed import FILE, RECORD
 
 TESTS = FILE.parent
+_ASKING = ("agreed", "arrow_comparison")
+"""Modules that ask: a test that imports one of them is run."""
 
 
 def main() -> None:
@@ -33,8 +35,6 @@ def main() -> None:
         lines = sorted(set(found.read_text(encoding="ascii").splitlines()))
     FILE.write_text("\n".join(lines) + "\n", encoding="ascii")
 
-
-_ASKING = ("agreed", "arrow_comparison")
 
 if __name__ == "__main__":
     main()

@@ -10,6 +10,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import arrow_comparison
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -95,6 +96,18 @@ def test_operations(session: SparkSession, ansi: bool, tmp_path: Path) -> None:
     for chunk in chunked(expressions):
         found += difference(session, chunk, tmp_path, ansi=ansi)
     assert not found, "\n".join(found)
+
+
+def test_an_answer_that_is_not_the_agreed_one_is_compared(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upper, lower = (next(iter(operations(name))) for name in ("upper", "lower"))
+    ansi = is_ansi(upper)
+    assert difference(session, [upper], tmp_path, ansi=ansi) == []
+    right = arrow_comparison.evaluator
+    monkeypatch.setattr(arrow_comparison, "evaluator", lambda _, data: right([lower], data))
+    (found,) = difference(session, [upper], tmp_path, ansi=ansi)
+    assert found.startswith("upper(") and ": Spark " in found
 
 
 @pytest.mark.parametrize("mode", ["ANSI", "LEGACY", "TRY"])
