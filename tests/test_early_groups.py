@@ -16,7 +16,7 @@ import pytest
 import stateplan
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.runtime.kernels.scans import early_groups
-from stateplan.runtime.kernels.scans.early_groups import are_few, key_codes
+from stateplan.runtime.kernels.scans.early_groups import key_codes
 from stateplan.runtime.sinks import MemorySink
 from stateplan.runtime.sources import MemorySource
 
@@ -80,19 +80,12 @@ def test_groups_and_rows_give_the_same(tmp_path: Path, mode: str) -> None:
 
     def watched(columns: Any, count: int, **settings: Any) -> Any:
         coded = key_codes(columns, count, **settings)
-        seen.append(None if coded is None else are_few(coded))
+        seen.append(coded is not None)
         return coded
 
     with mock.patch.object(early_groups, "key_codes", watched):
         grouped = answer(tmp_path / "grouped", mode)
-    assert True in seen and None in seen
-    with (
-        mock.patch.object(early_groups, "_SHRINK", 1 << 20),
-        mock.patch.object(early_groups, "key_codes", watched),
-    ):
-        seen.clear()
-        assert answer(tmp_path / "keys", mode) == grouped
-    assert False in seen and True not in seen
+    assert True in seen and False in seen
     with mock.patch.object(early_groups, "key_codes", lambda *_, **__: None):
         assert answer(tmp_path / "rows", mode) == grouped
     assert len(grouped[0]) > 50
@@ -103,7 +96,7 @@ def test_codes_are_the_same_where_the_columns_are() -> None:
     numbers, names = generator.integers(0, 40, 9_000), generator.integers(0, 7, 9_000)
     text = pa.array([None if n == 3 else f"n{n}" for n in names])
     coded = key_codes([pa.array(numbers * 10**12), text], 9_000)
-    assert coded is not None and are_few(coded)
+    assert coded is not None
     codes = coded.codes
     _, first = np.unique(codes, return_index=True)
     assert (coded.first == first).all()
@@ -121,10 +114,10 @@ def test_codes_are_the_same_where_the_columns_are() -> None:
     assert alone is not None and not alone.codes.any() and alone.first == [0]
 
 
-def test_keys_that_are_not_few_have_codes_too() -> None:
+def test_keys_of_three_rows_have_codes() -> None:
     names = (np.random.default_rng(5).random(300_000) ** 4 * 200_000).astype(np.int64)
     coded = key_codes([pa.array(names).cast(pa.string())], 300_000)
-    assert coded is not None and not are_few(coded)
+    assert coded is not None
     assert len(coded.first) == len(set(names.tolist()))
     assert (coded.codes[coded.first] == np.arange(len(coded.first))).all()
 

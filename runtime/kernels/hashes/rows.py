@@ -24,6 +24,8 @@ from .functions import XXH64, Murmur3
 SEED = 42
 _ROWS_A_WORD = 2
 """With fewer rows for each word, or combination of words, these are hashed row by row."""
+_BLOCK = 1 << 15
+"""Rows that are hashed at a time: what lies between the steps stays in the processor's cache."""
 
 
 def can_hash(kind: Any) -> bool:
@@ -74,8 +76,15 @@ def _hashes(columns: Sequence[Any], count: int, *functions: Any) -> list[Any]:
         words = combinations([column.dictionary for column in coded])
         numbers = numbers_of(coded)
         seeds = [of_words[numbers] for of_words in _hashes(words, len(words[0]), *functions)]
-    rest = list(map(hashed_column, columns[len(coded) :]))
-    return [_folded(rest, *pair) for pair in zip(functions, seeds, strict=True)]
+    rest = columns[len(coded) :]
+    if not rest:
+        return seeds
+    for begin in range(0, count, _BLOCK):
+        block = slice(begin, begin + _BLOCK)
+        hashed = [hashed_column(column[block]) for column in rest]
+        for function, so_far in zip(functions, seeds, strict=True):
+            so_far[block] = _folded(hashed, function, so_far[block])
+    return seeds
 
 
 def _has_words(column: Any) -> bool:

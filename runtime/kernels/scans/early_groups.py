@@ -1,4 +1,4 @@
-"""Groups the rows of an aggregation before they are dealt out, or hashes each key once."""
+"""Groups the rows of an aggregation before they are dealt out, where a key has several."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ Codes = npt.NDArray[np.int64]
 LEAST = 4_096  # rows that are grouped sooner than hashed
 _SAMPLE = 1_024
 _LOOK = 16_384  # rows among which most keys are looked for
-_SHRINK = 4  # rows a group
-REPEATED = 2  # rows a key: its hash is computed once
+REPEATED = 2  # rows a key that make numbers of keys worth while
 _MOST_CODES = 1 << 20
 
 
@@ -139,11 +138,6 @@ def _parts(columns: Sequence[Any]) -> list[Any]:
         if column.null_count:
             parts.append(column.is_null())
     return parts
-
-
-def are_few(keys: KeyCodes) -> bool:
-    """Whether grouping the rows of some keys pays."""
-    return _SHRINK * len(keys.first) <= len(keys.codes)
 
 
 def codes_of_all(columns: Sequence[Any], count: int) -> KeyCodes | None:

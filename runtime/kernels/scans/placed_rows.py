@@ -14,7 +14,7 @@ from ...state.version import task_of
 from ..aggregates.key_runs import KeyCodes
 from ..expressions.values.vectors import decoded
 from ..hashes.rows import places_and_hashes
-from .early_groups import EarlyGroups, are_few
+from .early_groups import EarlyGroups
 
 KeysOf = Callable[[Any], list[Any] | None]
 """The keys of some rows by their positions (None: of all); None: they have no keys."""
@@ -82,13 +82,8 @@ def placed(
 def placed_by_codes(
     early: EarlyGroups, coded: KeyCodes, columns: list[Any], keys: KeysOf, origin: int
 ) -> PlacedRows:
-    """Rows whose keys have numbers: each key is hashed once, and few of them are grouped."""
-    count = len(coded.codes)
-    if are_few(coded):
-        return _grouped(early.group(columns, count, coded), coded, keys, origin)
-    places, hashes = _hashed(keys(pa.array(coded.first)), len(coded.first))
-    rows = batch_of(columns, count)
-    return PlacedRows(places[coded.codes], hashes[coded.codes], rows, origin)
+    """Rows whose keys have numbers, as groups."""
+    return _grouped(early.group(columns, len(coded.codes), coded), coded, keys, origin)
 
 
 def placed_groups(
