@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 
 from ..planner.model.formats import metadata_columns
 from ..planner.model.schemas.types import DataType
@@ -14,7 +13,7 @@ from .failures import innermost
 from .kernels.errors import NOT_EXACT, WRONG_HEADER
 from .kernels.scans.file_metadata import BLOCKS
 from .plan.facts import Reader
-from .sources.parquet import ENABLED, FileBatch, files_of
+from .sources.parquet import FileBatch, files_of
 from .sources.tables import Table
 
 _OF_LINES = (WRONG_HEADER, "MALFORMED_RECORD_IN_PARSING", "FAILED_READ_FILE")
@@ -44,13 +43,13 @@ class ScannedFiles:
     def deals_out(self) -> bool:
         """Whether an operator's tasks may compute what another one takes."""
         together = self._engine.facts.reads_together
-        return not (self._gave_up or together) and self._is_enabled
+        return not (self._gave_up or together) and self._engine.may_scan
 
     def of(self, ranges: Iterable[SourceRange]) -> dict[str, FileBatch]:
         """The files between two offsets of each source, and those of all tables, by name."""
         found: dict[str, FileBatch] = {}
         for one in ranges:
-            if one.is_empty and self._is_enabled:
+            if one.is_empty and self._engine.may_scan:
                 # Of no rows nothing is to be read: no engine has to plan how.
                 columns = {f.name: f.data_type for f in one.source.schema.fields}
                 found[one.name] = FileBatch((), declared=columns)
@@ -101,10 +100,6 @@ class ScannedFiles:
         if name not in self._scanned:
             reader = self._readers.get(name)
             self._scanned[name] = (
-                reader is not None and self._is_enabled and self._engine.scans(reader)
+                reader is not None and self._engine.may_scan and self._engine.scans(reader)
             )
         return self._scanned[name]
-
-    @cached_property
-    def _is_enabled(self) -> bool:
-        return self._engine.setting(ENABLED, "true").upper() == "TRUE"

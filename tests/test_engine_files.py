@@ -18,6 +18,8 @@ from pyarrow import orc, parquet
 from stateplan.planner.description import parse_description
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.query import Query
+from stateplan.runtime.kernels.scans.parquet_files import ParquetReader, ScanFile
+from stateplan.runtime.sources.parquet import ENABLED
 
 ZONE = "spark.sql.session.timeZone"
 SCHEMA = "k STRING, a BIGINT, d DOUBLE, m DECIMAL(10,2), t TIMESTAMP"
@@ -30,6 +32,10 @@ def session(request: pytest.FixtureRequest) -> Any:
     from stateplan.runtime.engines.embedded_session import session as start
 
     return start()
+
+
+def _in_order(row: Any) -> list[tuple[bool, Any]]:
+    return [(value is None, value) for value in row]
 
 
 class Run:
@@ -53,7 +59,9 @@ class Run:
         query = Query.of(parse_description({"output_mode": "append", **description}))
         handle = query.run(
             session,
-            foreach_batch=lambda frame, _: self.batches.append(sorted(map(tuple, frame.collect()))),
+            foreach_batch=lambda frame, _: self.batches.append(
+                sorted(map(tuple, frame.collect()), key=_in_order)
+            ),
             listeners=[self._hear],
             trigger="available_now",
             background=False,
@@ -280,6 +288,56 @@ def test_times_that_spark_reads_otherwise_are_refused(
     with pytest.raises(StateplanError, match="the times of the column 't'") as caught:
         Run(session(), tmp_path, content)
     assert caught.value.condition == "STATEPLAN_NOT_EXACT"
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize(
+    ("sql", "here"),
+    [
+        ("SELECT k, initcap(k) AS p, k || lower(k) AS l FROM STREAM events WHERE a > 2", True),
+        ("SELECT k, t, a FROM STREAM events WATERMARK t DELAY OF INTERVAL 5 SECONDS", True),
+        ("SELECT initcap(k) AS p FROM STREAM events UNION ALL SELECT k FROM STREAM events", True),
+        ("SELECT t.n, initcap(k) AS p FROM STREAM events JOIN VALUES ('x', 1), ('z', 2) AS t(w, n) "
+         "ON k = w", False),
+        ("SELECT k, a, d FROM STREAM events WHERE a > 2", False),
+        ("SELECT 1 AS one FROM STREAM events", False),
+    ],
+)  # fmt: skip
+def test_our_own_code_reads_parquet_files_of_which_it_is_the_first_to_take_rows(
+    tmp_path: Path, sql: str, here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stateplan.runtime.engines.embedded_session import session
+
+    count = 6000
+    columns = {
+        "k": pa.array([("x", "Y", None, "ß")[i % 4] for i in range(count)]),
+        "a": pa.array([None if i % 7 == 0 else i % 11 for i in range(count)]),
+        "d": pa.array([i / 3 for i in range(count)]),
+        "m": pa.array([Decimal(i).scaleb(-2) for i in range(count)], pa.decimal128(10, 2)),
+        "t": pa.array([i * 1000 for i in range(count)], pa.timestamp("us", "UTC")),
+    }
+    for number in range(2):
+        parquet.write_table(
+            pa.table(columns).slice(number * 50),
+            tmp_path / f"{number}.parquet",
+            row_group_size=2500,
+        )
+    read: list[str] = []
+    batches = ParquetReader.batches
+
+    def noted(self: ParquetReader, file: ScanFile, part: int | None = None) -> Any:
+        read.append(file.path)
+        return batches(self, file, part)
+
+    monkeypatch.setattr(ParquetReader, "batches", noted)
+    content = {"sql": sql, "format": "parquet"}
+    found = Run(session(), tmp_path, content)
+    assert bool(read) == here
+    read.clear()
+    by_engine = Run(session(), tmp_path, {**content, "conf": {ENABLED: "false"}})
+    assert not read
+    assert found.batches == by_engine.batches and len(found.batches) == 2
+    assert found.input_rows == by_engine.input_rows
 
 
 def test_rows_without_columns_are_counted(session: Any, tmp_path: Path) -> None:

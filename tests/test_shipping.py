@@ -62,11 +62,12 @@ def is_right(answer: dict[str, Any]) -> bool:
     return answer["rows"] == answer["expected"] and len(answer["rows"]) == answer["keys"] == 3
 
 
-def test_workers_without_stateplan_get_it(tmp_path: Path) -> None:
+def test_executors_without_stateplan_get_it(tmp_path: Path) -> None:
+    one_executor = "local-cluster[1,2,1024]"
     other = environment(tmp_path / "other")
     bare = environment(tmp_path / "bare", "pyarrow", "numpy")
     pythons = [other, "/no/such/python", bare, *filter(None, [other_minor()])]
-    there, nothing, packages, *mismatch = run("local[2]", *map(str, pythons))
+    there, nothing, packages, *mismatch = run(one_executor, *map(str, pythons))
     assert is_right(there)
     assert packages["condition"] == "STATEPLAN_WORKER_PACKAGES"
     assert f"{bare} (3." in packages["message"]
@@ -78,12 +79,6 @@ def test_workers_without_stateplan_get_it(tmp_path: Path) -> None:
         assert answer["condition"] == "PYTHON_VERSION_MISMATCH"
         assert f"driver: 3.{sys.version_info.minor}" in answer["message"]
         assert "PYSPARK_PYTHON" in answer["hint"]
-
-
-def test_executors_without_stateplan_get_it(tmp_path: Path) -> None:
-    one_executor = "local-cluster[1,2,1024]"
-    (answer,) = run(one_executor, str(environment(tmp_path / "other")))
-    assert is_right(answer)
 
 
 def test_a_connect_servers_workers_without_stateplan_get_it(tmp_path: Path) -> None:

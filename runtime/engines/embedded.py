@@ -45,7 +45,7 @@ from .embedded_rows import Holder, RowCrossing
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
 from .evaluating import evaluator, pushed_filters
-from .local_rows import ROW, LocalRows, Rows, dataframe, united
+from .local_rows import ROW, FileRows, LocalRows, Rows, dataframe, united
 from .placing import placing
 from .python_calls import PythonCalls
 from .reader_settings import changed_settings
@@ -107,7 +107,10 @@ class EmbeddedEngine(Engine):
                 if source.metadata:
                     return self._with_metadata(source, paths, source.batch_files(start, end))
                 groups = source.groups(paths)
-                return self.union([source.read(self.spark, g, place=embedded_uri) for g in groups])
+                frame = self.union(
+                    [source.read(self.spark, group, place=embedded_uri) for group in groups]
+                )
+                return self._perhaps_here(frame, source, paths, source.batch_files(start, end))
             return source.batch(self.spark, start, end)
         return self._read(source.batch_paths(start, end), reader, "batch")
 
@@ -131,14 +134,30 @@ class EmbeddedEngine(Engine):
     ) -> DataFrame:
         """The rows of files that the engine reads, or of Parquet files that our own code can read,
         with the fields of `_metadata`."""
-        declared = {field.name: field.data_type for field in source.schema.fields}
-        if batch is not None and declared.items() <= batch.columns.items():
-            parquet = {file.path: file for file in batch.files}
+        parquet = _readable(source, batch)
+        if parquet is not None:
             return self._read(paths, source.reader, "batch", parquet)
         frame = by_file(self.spark, source, paths)
         if source.format == "parquet":
             self._unnumbered[id(frame)] = frame
         return frame
+
+    def _perhaps_here(
+        self, frame: DataFrame, source: FileSource, paths: Sequence[str], batch: FileBatch | None
+    ) -> DataFrame:
+        """The rows of files that the engine reads; of Parquet files our own code does, if it is the
+        first to take them."""
+        parquet = _readable(source, batch)
+        if parquet is None or not (self.may_scan and self.scans(source.reader)):
+            return frame
+        files = self._files_of(paths, source.reader, "batch", parquet)
+        places = range(len(source.schema.fields))
+
+        def read(places: Sequence[int], encoded: bool) -> LocalRows:
+            return self._own(files, places, encoded=encoded)
+
+        below = frame.toDF(*(f"t{place}" for place in places))
+        return cast("DataFrame", FileRows(files.schema(places), below, read, places))
 
     def _read(
         self,
@@ -151,22 +170,33 @@ class EmbeddedEngine(Engine):
         for path in paths:
             if "=" in os.path.dirname(path):
                 raise columns_of_folders(path)
-        files = OwnFiles(
+        files = self._files_of(paths, reader, holder, parquet or {})
+        frame = cast("DataFrame", self._own(files, range(len(reader.columns))))
+        self._files[id(frame)] = replace(files, frame=frame)
+        return frame
+
+    def _files_of(
+        self, paths: Sequence[str], reader: Reader, holder: Holder, parquet: Mapping[str, ScanFile]
+    ) -> OwnFiles:
+        return OwnFiles(
             paths=paths,
             reader=reader,
             zone=self._zone,
             failures=self._rows.failures,
             holder=holder,
-            parquet=parquet or {},
+            parquet=parquet,
         )
-        frame = self._own(files, range(len(reader.columns)))
-        self._files[id(frame)] = replace(files, frame=frame)
-        return frame
 
     def _own(
-        self, files: OwnFiles, places: Sequence[int], filters: Sequence[PushedFilter] = ()
-    ) -> DataFrame:
-        return self._rows.local(files.parts(places, filters), files.schema(places), files.holder)
+        self,
+        files: OwnFiles,
+        places: Sequence[int],
+        filters: Sequence[PushedFilter] = (),
+        *,
+        encoded: bool = False,
+    ) -> LocalRows:
+        parts = files.parts(places, filters, encoded=encoded)
+        return self._rows.local_rows(parts, files.schema(places), files.holder)
 
     def only(
         self,
@@ -183,7 +213,7 @@ class EmbeddedEngine(Engine):
             if id(frame) in self._unnumbered and len(names) - 1 in places:
                 raise rows_not_numbered()
             return frame.toDF(*names).select(*(names[i] for i in places or (0,)))
-        frame = self._own(files, places, pushed_filters(given, columns))
+        frame = cast("DataFrame", self._own(files, places, pushed_filters(given, columns)))
         if not given or compile_program(columns, columns, given, untouched=True) is None:
             return frame
         # Spark's reader gives no others, so neither are they counted.
@@ -281,6 +311,8 @@ class EmbeddedEngine(Engine):
             yield pa.RecordBatch.from_arrays(results, names=names)
 
         kind = schema_of(columns)
+        if isinstance(frame, FileRows):
+            return cast("DataFrame", frame.here(encoded=True).made(kind, made))
         return cast("DataFrame", self._rows.arriving(frame, kind).made(kind, made))
 
     def call_python(
@@ -330,3 +362,11 @@ class EmbeddedEngine(Engine):
         with contextlib.suppress(Exception):  # the engine may be gone
             client.release_session()
         client.close()
+
+
+def _readable(source: FileSource, batch: FileBatch | None) -> dict[str, ScanFile] | None:
+    """A batch's Parquet files by their paths; None: our own code does not read them as Spark."""
+    declared = {field.name: field.data_type for field in source.schema.fields}
+    if batch is None or not declared.items() <= batch.columns.items():
+        return None
+    return {file.path: file for file in batch.files}

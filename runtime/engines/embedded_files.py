@@ -134,8 +134,10 @@ class OwnFiles:
         assert isinstance(schema, StructType)
         return schema
 
-    def parts(self, places: Sequence[int], filters: Sequence[PushedFilter]) -> list[_OwnFile]:
-        """The rows of each file, of some columns."""
+    def parts(
+        self, places: Sequence[int], filters: Sequence[PushedFilter], *, encoded: bool
+    ) -> list[_OwnFile]:
+        """The rows of each file, of some columns; whether strings may stay encoded."""
         fields = self.reader.schema.fields
         own = [place for place in places if place < len(fields)]
         metadata = tuple(
@@ -144,7 +146,9 @@ class OwnFiles:
             if place >= len(fields)
         )
         schema = pa.schema([(f.name, arrow_type(f.data_type)) for f in fields])
-        return [_OwnFile(path, schema, own, metadata, filters, self) for path in self.paths]
+        return [
+            _OwnFile(path, schema, own, metadata, filters, self, encoded) for path in self.paths
+        ]
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,7 @@ class _OwnFile:
     metadata: tuple[str, ...]
     filters: Sequence[PushedFilter]
     files: OwnFiles
+    encoded: bool
 
     def __iter__(self) -> Iterator[Any]:
         batches = self._rows()
@@ -188,7 +193,10 @@ class _OwnFile:
     def _parquet_rows(self, file: ScanFile) -> Iterator[Any]:
         schema = pa.schema([self.schema.field(place) for place in self.places])
         for batch in ParquetReader(schema).batches(file):
-            yield columns_of(list(map(decoded, batch.columns)), schema, batch.num_rows)
+            if self.encoded:
+                yield batch
+            else:
+                yield columns_of(list(map(decoded, batch.columns)), schema, batch.num_rows)
 
 
 def _without_columns(rows: int) -> Any:

@@ -13,7 +13,7 @@ from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType, as_nullable
 from .embedded_calls import HELD, ArrivingRows, Calling, Giving
 from .embedded_kernels import KeptRows
-from .local_rows import ComingRows, LocalRows, Over, Part, Rows, each
+from .local_rows import ComingRows, FileRows, LocalRows, Over, Part, Rows, each
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,8 +49,8 @@ class RowCrossing:
 
     def hand_over(self, frame: DataFrame, take: Callable[[Iterable[Any]], None]) -> None:
         """Hand rows to a function, partition by partition; the engine may compute them for it."""
-        if isinstance(frame, LocalRows):
-            each(take, frame.parts)
+        if isinstance(frame, LocalRows | FileRows):
+            each(take, frame.here().parts if isinstance(frame, FileRows) else frame.parts)
             return
 
         rows = self.arriving(frame, StructType(()))
@@ -79,12 +79,16 @@ class RowCrossing:
 
     def local(self, parts: Sequence[Part], kind: StructType, holder: Holder = "batch") -> DataFrame:
         """The rows of batches of this process."""
+        # It stands for a DataFrame in what the engine's own methods are asked for.
+        return cast("DataFrame", self.local_rows(parts, kind, holder))
+
+    def local_rows(self, parts: Sequence[Part], kind: StructType, holder: Holder) -> LocalRows:
+        """The same, for what knows where they are."""
 
         def give(parts: Sequence[Part], schema: Any) -> DataFrame:
             return self._given(parts, schema, holder)
 
-        # It stands for a DataFrame in what the engine's own methods are asked for.
-        return cast("DataFrame", LocalRows(kind, parts, give))
+        return LocalRows(kind, parts, give)
 
     def local_table(
         self, table: Any | None, schema: StructType, holder: Holder = "batch"

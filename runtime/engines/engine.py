@@ -18,6 +18,7 @@ from ..kernels.expressions.evaluator import Evaluator
 from ..kernels.scans.scan import Scan
 from ..kernels.task import TaskSpec
 from ..plan.facts import EngineFacts, Reader
+from ..sources.parquet import ENABLED
 from .python_calls import PythonCalls
 from .reader_settings import reads_as_usual
 from .settings import default_tasks
@@ -95,6 +96,11 @@ class Engine(ABC):
     def reads_here(self, reader: Reader) -> bool:
         """Whether our own code reads such files, instead of the engine."""
         return False
+
+    @property
+    def may_scan(self) -> bool:
+        """Whether our own code may read files that the engine reads, too."""
+        return self.setting(ENABLED, "true").upper() == "TRUE"
 
     def scans(self, reader: Reader) -> bool:
         """Whether the tasks of kernels may read such files themselves."""

@@ -55,7 +55,7 @@ class Rows(ABC):
         """The rows as a DataFrame."""
 
     @abstractmethod
-    def over_parts(self, kind: StructType, make: Over) -> Self:
+    def over_parts(self, kind: StructType, make: Over) -> Rows:
         """What a function makes of each part."""
 
     @property
@@ -74,7 +74,7 @@ class Rows(ABC):
         kind = StructType(tuple(replace(f, name=name) for f, name in fields))
         return replace(self, kind=kind)
 
-    def made(self, kind: StructType, make: Callable[[Any], Iterable[Any]]) -> Self:
+    def made(self, kind: StructType, make: Callable[[Any], Iterable[Any]]) -> Rows:
         """What a function makes of each batch."""
 
         def over(batches: Iterable[Any]) -> Iterator[Any]:
@@ -83,19 +83,19 @@ class Rows(ABC):
 
         return self.over_parts(kind, over)
 
-    def numbered(self) -> Self:
+    def numbered(self) -> Rows:
         """Rows without columns as rows with one.
 
         A batch without any would lose its number of rows on the way to the engine and back.
         """
         return self.made(ROW, _with_row)
 
-    def only(self, places: Sequence[int]) -> Self:
+    def only(self, places: Sequence[int]) -> Rows:
         """Some columns by their places."""
         kind = StructType(tuple(self.kind.fields[place] for place in places))
         return self.made(kind, lambda batch: (batch.select(list(places)),))
 
-    def seen(self, look: Callable[[Any], None]) -> Self:
+    def seen(self, look: Callable[[Any], None]) -> Rows:
         """The rows, each batch of which a function sees."""
 
         def looked(batch: Any) -> Iterable[Any]:
@@ -191,6 +191,38 @@ class ComingRows(Rows):
         for step in self.steps:
             batches = step(batches)
         return batches
+
+
+@dataclass(frozen=True)
+class FileRows(Rows):
+    """Rows of files that the engine reads sooner, unless our own code is the first to take them.
+
+    Attributes:
+        below: what the engine reads.
+        read: reads columns by their places; whether strings may stay encoded.
+        places: those of the columns.
+    """
+
+    below: DataFrame
+    read: Callable[[Sequence[int], bool], LocalRows]
+    places: Sequence[int]
+
+    @property
+    def frame(self) -> DataFrame:
+        return self.below.toDF(*self.columns)
+
+    def here(self, *, encoded: bool = False) -> LocalRows:
+        """The rows, read by our own code."""
+        return self.read(self.places, encoded).toDF(*self.columns)
+
+    def over_parts(self, kind: StructType, make: Over) -> LocalRows:
+        return self.here().over_parts(kind, make)
+
+    def only(self, places: Sequence[int]) -> FileRows:
+        kind = StructType(tuple(self.kind.fields[place] for place in places))
+        names = self.below.columns
+        below = self.below.select(*(names[place] for place in places))
+        return replace(self, kind=kind, below=below, places=[self.places[p] for p in places])
 
 
 def united(rows: Sequence[LocalRows]) -> LocalRows:
