@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .cli_options import settings
+from .collecting import without_collections
 
 if TYPE_CHECKING:
     from .query import Query
@@ -57,6 +58,7 @@ def _shared(command: Callable[..., Any]) -> Callable[..., Any]:
     metavar="SECONDS",
     help="When a script is taken to hang.",
 )
+@without_collections()
 def explain(
     file: str,
     arguments: tuple[str, ...],

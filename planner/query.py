@@ -265,11 +265,12 @@ class Query:
         Raises:
             StateplanError: the query cannot start.
         """
-        from ..runtime.engines.opening import open_session
-        from ..runtime.given import check_names, inputs_of, sink_of, source_of
-        from ..runtime.sinks import ForeachSink
-        from ..runtime.streaming import StartRequest, start
-        from ..runtime.triggers import DEFAULT, parse_trigger
+        with without_collections():
+            from ..runtime.engines.opening import open_session
+            from ..runtime.given import check_names, inputs_of, sink_of, source_of
+            from ..runtime.sinks import ForeachSink
+            from ..runtime.streaming import StartRequest, start
+            from ..runtime.triggers import DEFAULT, parse_trigger
 
         if sum(one is not None for one in (sink, foreach_batch, foreach)) > 1:
             raise DescriptionError.of("STATEPLAN_BAD_SINK")

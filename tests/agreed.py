@@ -32,8 +32,11 @@ def _known() -> dict[str, str]:
     return dict(line.split(" ", 1) for line in lines)
 
 
+_spark = cache(lambda: version("pyspark"))
+
+
 def _key(question: tuple[object, ...]) -> str:
-    return digest(version("pyspark"), *question)
+    return digest(_spark(), *question)
 
 
 def is_agreed(question: tuple[object, ...], answer: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from ...planner.collecting import without_collections
 from .choice import Choice, Installed, Purpose, choose_engine, master_of_environment
 from .embedded_session import is_embedded
 from .engine import Engine
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@without_collections()
 def open_session(
     wanted: str = "auto",
     purpose: Purpose = "run",
