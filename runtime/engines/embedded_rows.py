@@ -49,8 +49,9 @@ class RowCrossing:
 
     def hand_over(self, frame: DataFrame, take: Callable[[Iterable[Any]], None]) -> None:
         """Hand rows to a function, partition by partition; the engine may compute them for it."""
-        if isinstance(frame, LocalRows | FileRows):
-            each(take, frame.here().parts if isinstance(frame, FileRows) else frame.parts)
+        here = frame.here() if isinstance(frame, FileRows) else frame
+        if isinstance(here, LocalRows):
+            each(take, here.parts)
             return
 
         rows = self.arriving(frame, StructType(()))
