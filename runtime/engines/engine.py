@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from os import cpu_count
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -97,7 +97,7 @@ class Engine(ABC):
         """Whether our own code reads such files, instead of the engine."""
         return False
 
-    @property
+    @cached_property
     def may_scan(self) -> bool:
         """Whether our own code may read files that the engine reads, too."""
         return self.setting(ENABLED, "true").upper() == "TRUE"

@@ -198,7 +198,7 @@ class FileRows(Rows):
     """Rows of files that the engine reads sooner, unless our own code is the first to take them.
 
     Attributes:
-        below: what the engine reads.
+        below: what the engine reads, all columns, `t0` and so on.
         read: reads columns by their places; whether strings may stay encoded.
         places: those of the columns.
     """
@@ -209,7 +209,7 @@ class FileRows(Rows):
 
     @property
     def frame(self) -> DataFrame:
-        return self.below.toDF(*self.columns)
+        return self.below.select(*(f"t{place}" for place in self.places)).toDF(*self.columns)
 
     def here(self, *, encoded: bool = False) -> LocalRows:
         """The rows, read by our own code."""
@@ -220,9 +220,7 @@ class FileRows(Rows):
 
     def only(self, places: Sequence[int]) -> FileRows:
         kind = StructType(tuple(self.kind.fields[place] for place in places))
-        names = self.below.columns
-        below = self.below.select(*(names[place] for place in places))
-        return replace(self, kind=kind, below=below, places=[self.places[p] for p in places])
+        return replace(self, kind=kind, places=[self.places[place] for place in places])
 
 
 def united(rows: Sequence[LocalRows]) -> LocalRows:
