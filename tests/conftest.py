@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import tempfile
@@ -72,6 +73,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Start the checks of test_quality that were chosen: mypy alone takes a core for a minute."""
+    # Thousands of tests stay to the end: without this, looking through them for cycles again and
+    # again takes a process most of a minute.
+    gc.freeze()
     started: Checks = {}
     session.config.stash[_CHECKS] = started
     if session.config.option.collectonly or hasattr(session.config, "workerinput"):

@@ -94,6 +94,7 @@ class Batch:
         self._metrics: dict[str, Reading] = {}
         self.observed: dict[str, Any] = {}
         self._counts: list[tuple[str, Reading]] = []
+        self._have_reported = False
 
     def _facts(self) -> BatchFacts:
         context = self.context
@@ -117,8 +118,10 @@ class Batch:
         """See `PreparedBatch.dataframe`."""
         frame = self._rendered()
         if self._operators and not self.context.one_action:
-            # Each action over the frame itself would run the stateful operators once more.
+            # Each action over the frame itself would run the stateful operators once more, and one
+            # over what is kept runs some tasks again if memory did not hold it.
             frame = self.engine.keep(frame)
+            self._have_reported = self._take_reports(whole=True)
         return frame if self.context.in_arrow else self.engine.dataframe(frame)
 
     def _rendered(self) -> DataFrame:
@@ -194,10 +197,7 @@ class Batch:
         spec: TaskSpec,
         inputs: Sequence[TaskRows] = (),
     ) -> DataFrame:
-        # Rows without columns would get lost on their way.
-        has_columns = spec.forwarding is not None or len(spec.names) > 0
-        one_action = self.context.one_action and has_columns
-        made, reports = self.engine.run_kernel(frame, node, spec, one_action=one_action)
+        made, reports = self.engine.run_kernel(frame, node, spec)
         assert node.operator is not None
         operator = KernelOperator(
             node=node.operator,
@@ -243,12 +243,10 @@ class Batch:
     def _collect(self, *, whole: bool = False) -> bool:
         """Take in what the operators' tasks reported; False if one is missing."""
         _ = self.dataframe
-        deadline = time.monotonic() + PATIENCE
-        for operator in self._operators:
-            if not operator.collect(deadline, whole=whole):
-                return False
-        if self._operators:  # an action ended, so what is still missing will not come
-            deadline = time.monotonic() + 0.2
+        if not (self._have_reported or self._take_reports(whole=whole)):
+            return False
+        # Where an operator's tasks reported, an action ended: what is still missing will not come.
+        deadline = time.monotonic() + (0.2 if self._operators else PATIENCE)
         stats = furthest(
             *((node_id, times.stats(deadline)) for node_id, times in self._event_times),
             *(seen for operator in self._operators for seen in operator.seen),
@@ -262,6 +260,10 @@ class Batch:
             counted=self._counted(stats, deadline),
         )
         return True
+
+    def _take_reports(self, *, whole: bool) -> bool:
+        deadline = time.monotonic() + PATIENCE
+        return all(operator.collect(deadline, whole=whole) for operator in self._operators)
 
     def _counted(
         self, stats: Mapping[str, EventTimeStats | None], deadline: float

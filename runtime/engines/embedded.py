@@ -266,7 +266,7 @@ class EmbeddedEngine(Engine):
         return self.observe_rows(frame, times.look), times
 
     def run_kernel(
-        self, frame: DataFrame, node: Kernel, spec: TaskSpec, *, one_action: bool
+        self, frame: DataFrame, node: Kernel, spec: TaskSpec
     ) -> tuple[DataFrame, Reports]:
         if spec.scans:
             arrived = ArrivedRows(spec, None)

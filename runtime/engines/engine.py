@@ -231,7 +231,7 @@ class Engine(ABC):
 
     @abstractmethod
     def run_kernel(
-        self, frame: DataFrame, node: Kernel, spec: TaskSpec, *, one_action: bool
+        self, frame: DataFrame, node: Kernel, spec: TaskSpec
     ) -> tuple[DataFrame, Reports]:
         """A kernel over rows that lie where its stores are; the columns that travel from it.
 
@@ -239,7 +239,6 @@ class Engine(ABC):
             frame: the rows; for a kernel whose tasks read files, one row a task with its number.
             node: the kernel's node.
             spec: what each task gets.
-            one_action: whether one action alone reads what comes out.
         """
 
     def compute(

@@ -100,15 +100,14 @@ class AccumulatedReports:
         return texts, len(texts)
 
 
-def task_reports(spark: SparkSession, tasks: int, *, one_action: bool) -> SparkReports:
+def task_reports(spark: SparkSession, tasks: int, *, has_columns: bool) -> SparkReports:
     """The way that so many tasks' reports take.
 
     Args:
         spark: the session that runs them.
         tasks: how many there are.
-        one_action: whether nothing but one action runs them. The reports of the first of several
-            are those that Spark observes.
+        has_columns: whether their rows have columns: without, these get lost on their way.
     """
     # Spark Connect has no context; what it raises when asked for one is an AttributeError.
-    context = getattr(spark, "sparkContext", None) if one_action else None
+    context = getattr(spark, "sparkContext", None) if has_columns else None
     return ObservedReports(tasks) if context is None else AccumulatedReports(context)

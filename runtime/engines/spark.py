@@ -115,11 +115,12 @@ class SparkEngine(Engine):
         return self.exchange(rows, "keys", [TO], spec.tasks)
 
     def run_kernel(
-        self, frame: DataFrame, node: Kernel, spec: TaskSpec, *, one_action: bool
+        self, frame: DataFrame, node: Kernel, spec: TaskSpec
     ) -> tuple[DataFrame, Reports]:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        reports = task_reports(self.spark, spec.tasks, one_action=one_action)
+        has_columns = spec.forwarding is not None or len(spec.names) > 0
+        reports = task_reports(self.spark, spec.tasks, has_columns=has_columns)
         schema = spark_schema_of(node.output)
         if spec.forwarding is not None:
             schema = from_arrow_schema(SCHEMA)

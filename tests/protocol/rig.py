@@ -219,7 +219,7 @@ class ByHand(Engine):
     def exchange(self, frame: Any, to: str, keys: Sequence[str], tasks: int) -> Any:
         return frame
 
-    def run_kernel(self, frame: Any, node: Any, spec: Any, *, one_action: bool) -> tuple[Any, Any]:
+    def run_kernel(self, frame: Any, node: Any, spec: Any) -> tuple[Any, Any]:
         counted = Counted(frame.keys, replace(spec, names=tuple(COUNTED.names)), [])
         return counted, counted
 
