@@ -8,7 +8,6 @@ import logging
 import os
 import re
 import shutil
-import socket
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -27,8 +26,6 @@ _STARTING = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    # Over TCP small writes of the JVM wait for late acknowledgements: 40 ms a job of Python tasks.
-    "spark.python.unix.domain.socket.enabled": str(hasattr(socket, "AF_UNIX")).lower(),
 }
 # What the JVM writes goes to a file that is read only if it does not start.
 _QUIET = {"spark.log.level": "ERROR"}
