@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import gc
 import itertools
 import uuid
 from collections import Counter
@@ -23,6 +24,7 @@ from stateplan.planner.model.ids import id_scope
 from stateplan.planner.model.schemas.ddl import parse_schema
 from stateplan.planner.model.settings.conf import Conf
 from stateplan.planner.sql import parse
+from stateplan.runtime.engines import reports
 from stateplan.runtime.engines.batch import prepare
 from stateplan.runtime.engines.context import BatchContext, BatchResults, PreparedBatch, RanAgain
 from stateplan.runtime.engines.engine import Engine
@@ -264,6 +266,27 @@ def test_two_actions_read_the_same_rows_of_one_run(query: Callable[..., Query]) 
     assert batch.results().operators[0].num_rows_updated == 1
     batch.commit_state()
     batch.commit_state()
+    running.batch_id = 1
+    assert running.batch([("a", at(1), 1)]) == [("a", 4)]
+
+
+@on_spark
+def test_tasks_that_run_again_for_rows_that_memory_lost_change_nothing(
+    query: Callable[..., Query], engine: Engine
+) -> None:
+    running = query("SELECT user, count(*) AS n FROM STREAM events GROUP BY user", "update")
+    batch = running.prepared([("a", at(1), 1)] * 3)
+    assert batch.dataframe.collect() == [("a", 3)]
+    texts = reports._collected[engine.spark.sparkContext].value
+    before = set(texts)
+    batch.dataframe.unpersist(blocking=True)
+    assert batch.dataframe.selectExpr("user", "n + 1").collect() == [("a", 4)]
+    assert set(texts) > before, "no task ran again"
+    assert batch.results().operators[0].num_rows_updated == 1
+    batch.commit_state()
+    del batch
+    gc.collect()
+    assert set(texts) <= before
     running.batch_id = 1
     assert running.batch([("a", at(1), 1)]) == [("a", 4)]
 

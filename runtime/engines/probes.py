@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from ...planner.model.text.spark_sql import quote
 from .context import EventTimeStats
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Probe:
         """The DataFrame, observed."""
         from pyspark.sql import functions as F
 
-        columns = [F.expr(sql).alias(name) for name, sql in self._aggregates.items()]
+        columns = [F.expr(f"{sql} AS {quote(name)}") for name, sql in self._aggregates.items()]
         return frame.observe(self._observation, *columns)
 
     def values(self, deadline: float) -> dict[str, Any] | None:

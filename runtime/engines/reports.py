@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
 from ..kernels.reports import META, Collected, ReportSender
 from .engine import Reports
@@ -91,6 +91,8 @@ class AccumulatedReports:
         self._accumulator = _collected[context]
         self._key = str(uuid.uuid4())
         self.send = ReportSender(self._accumulator, self._key)
+        # Tasks that ran again, for rows that were kept and lost, report when nobody waits any more.
+        finalize(self, self._accumulator.value.pop, self._key, None)
 
     def over(self, frame: DataFrame) -> DataFrame:
         return frame
