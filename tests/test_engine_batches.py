@@ -284,6 +284,7 @@ def test_tasks_that_run_again_for_rows_that_memory_lost_change_nothing(
     assert set(texts) > before, "no task ran again"
     assert batch.results().operators[0].num_rows_updated == 1
     batch.commit_state()
+    batch.clean_up()
     del batch
     gc.collect()
     assert set(texts) <= before

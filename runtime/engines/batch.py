@@ -94,7 +94,6 @@ class Batch:
         self._metrics: dict[str, Reading] = {}
         self.observed: dict[str, Any] = {}
         self._counts: list[tuple[str, Reading]] = []
-        self._have_reported = False
 
     def _facts(self) -> BatchFacts:
         context = self.context
@@ -118,10 +117,8 @@ class Batch:
         """See `PreparedBatch.dataframe`."""
         frame = self._rendered()
         if self._operators and not self.context.one_action:
-            # Each action over the frame itself would run the stateful operators once more, and one
-            # over what is kept runs some tasks again if memory did not hold it.
+            # Each action over the frame itself would run the stateful operators once more.
             frame = self.engine.keep(frame)
-            self._have_reported = self._take_reports(whole=True)
         return frame if self.context.in_arrow else self.engine.dataframe(frame)
 
     def _rendered(self) -> DataFrame:
@@ -243,10 +240,12 @@ class Batch:
     def _collect(self, *, whole: bool = False) -> bool:
         """Take in what the operators' tasks reported; False if one is missing."""
         _ = self.dataframe
-        if not (self._have_reported or self._take_reports(whole=whole)):
-            return False
-        # Where an operator's tasks reported, an action ended: what is still missing will not come.
-        deadline = time.monotonic() + (0.2 if self._operators else PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        for operator in self._operators:
+            if not operator.collect(deadline, whole=whole):
+                return False
+        if self._operators:  # an action ended, so what is still missing will not come
+            deadline = time.monotonic() + 0.2
         stats = furthest(
             *((node_id, times.stats(deadline)) for node_id, times in self._event_times),
             *(seen for operator in self._operators for seen in operator.seen),
@@ -260,10 +259,6 @@ class Batch:
             counted=self._counted(stats, deadline),
         )
         return True
-
-    def _take_reports(self, *, whole: bool) -> bool:
-        deadline = time.monotonic() + PATIENCE
-        return all(operator.collect(deadline, whole=whole) for operator in self._operators)
 
     def _counted(
         self, stats: Mapping[str, EventTimeStats | None], deadline: float

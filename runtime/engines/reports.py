@@ -1,8 +1,8 @@
 """How a batch's driver learns what the tasks of an operator did.
 
 A task's report comes with its rows, as one more row that Spark observes on their way. Where a JVM
-is at hand and the sink runs no more than one action, an accumulator takes less: no column, filter
-and aggregates over every row that comes out, and it is there when the action ends.
+is at hand and the rows have columns, an accumulator takes less: no column, filter and aggregates
+over every row that comes out, and it is there when the action ends.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ class SparkReports(Reports, Protocol):
     def over(self, frame: DataFrame) -> DataFrame:
         """The tasks' rows, without reports."""
 
+    def close(self) -> None:
+        """Take no more: the one action has ended whose tasks count."""
+
 
 class ObservedReports:
     """Texts `task:report` in the column META, which is null in most rows.
@@ -45,6 +48,9 @@ class ObservedReports:
 
     def over(self, frame: DataFrame) -> DataFrame:
         return self._probe.over(frame).where(f"{META} IS NULL")
+
+    def close(self) -> None:
+        """Spark observes no more than the first action."""
 
     def texts(self, deadline: float) -> tuple[list[str], int] | None:
         values = self._probe.values(deadline)
@@ -91,14 +97,20 @@ class AccumulatedReports:
         self._accumulator = _collected[context]
         self._key = str(uuid.uuid4())
         self.send = ReportSender(self._accumulator, self._key)
+        self._texts: list[str] | None = None
         # Tasks that ran again, for rows that were kept and lost, report when nobody waits any more.
         finalize(self, self._accumulator.value.pop, self._key, None)
 
     def over(self, frame: DataFrame) -> DataFrame:
         return frame
 
+    def close(self) -> None:
+        self._texts = self._accumulator.value.pop(self._key, [])
+
     def texts(self, deadline: float) -> tuple[list[str], int] | None:
-        texts = self._accumulator.value.pop(self._key, [])
+        if self._texts is None:
+            self.close()
+        texts = self._texts or []
         return texts, len(texts)
 
 

@@ -20,7 +20,7 @@ from ..plan.facts import SPARK, Reader
 from .engine import Engine, EventTimes, Reading, Reports
 from .probes import EventTimeProbe, Probe
 from .reader_settings import reads_as_usual
-from .reports import task_reports
+from .reports import SparkReports, task_reports
 from .shipping import is_this_python, ship
 from .spark_session import close_session, configure, cores, own_session
 
@@ -46,6 +46,7 @@ class SparkEngine(Engine):
     def __init__(self, spark: SparkSession) -> None:
         self.spark = own_session(spark)
         self._kept: list[DataFrame] = []
+        self._reports: list[SparkReports] = []
 
     def configure(self, conf: Conf, tasks: int) -> None:
         configure(self.spark, conf, tasks)
@@ -121,6 +122,7 @@ class SparkEngine(Engine):
 
         has_columns = spec.forwarding is not None or len(spec.names) > 0
         reports = task_reports(self.spark, spec.tasks, has_columns=has_columns)
+        self._reports.append(reports)
         schema = spark_schema_of(node.output)
         if spec.forwarding is not None:
             schema = from_arrow_schema(SCHEMA)
@@ -138,12 +140,16 @@ class SparkEngine(Engine):
         kept = frame.persist()
         self._kept.append(kept)
         kept.write.format("noop").mode("overwrite").save()
+        # Another action runs some tasks again if memory did not hold what they gave.
+        for reports in self._reports:
+            reports.close()
         return kept
 
     def release(self) -> None:
         for frame in self._kept:
             frame.unpersist()
         self._kept.clear()
+        self._reports.clear()
 
     def close(self) -> None:
         close_session(self.spark)
