@@ -69,8 +69,8 @@ def _newest(runs: Sequence[Run], rows: int) -> list[Run]:
 def merge_runs(
     store: RunStore, runs: Sequence[Run], rows: StateRows, besides: Keys, evicted: int | None
 ) -> StateRows:
-    """The rows of a batch and those of the chosen runs that still stand beside some keys."""
+    """The rows of the chosen runs that still stand beside some keys, and those of a batch."""
     if not runs:
         return rows
     older = store.merged(runs, besides, evicted if store.layout.timed else None)
-    return concat_rows([rows, *older]) if older else rows
+    return concat_rows([*older, rows]) if older else rows

@@ -39,7 +39,8 @@ class StateStore(Protocol):
     """
 
     def get(self, keys: Keys, times: Int64 | None = None) -> Found:
-        """All live rows of some keys, which are distinct; in the order of the keys.
+        """All live rows of some keys, which are distinct; in the order of the keys, and the rows of
+        a key in that of the batches that added them.
 
         `times` are the event times of the rows where a key alone decides them.
         """
@@ -47,7 +48,8 @@ class StateStore(Protocol):
     def expired(self, watermark: int, besides: Keys) -> StateRows:
         """The live rows with an event time at or below a watermark in microseconds.
 
-        Rows of the keys `besides` (sorted by hash) are left out: the batch has newer ones.
+        Those that an earlier batch added come first. Rows of the keys `besides` (sorted by hash)
+        are left out: the batch has newer ones.
         """
 
     def count_expired(self, watermark: int) -> int:
@@ -162,9 +164,9 @@ class RunStore:
             return Found(np.empty(0, np.int64), self.layout.empty())
         if len(parts) == 1:
             return Found(queries[0], parts[0])
-        together = np.concatenate(queries)
+        together = np.concatenate(queries[::-1])
         order = stable_order(together)
-        return Found(together[order], concat_rows(parts).take(order))
+        return Found(together[order], concat_rows(parts[::-1]).take(order))
 
     def expired(self, watermark: int, besides: Keys) -> StateRows:
         runs, started = self.runs, time.perf_counter_ns()
@@ -190,7 +192,7 @@ class RunStore:
         return self._joined(self._newest(everything, besides))
 
     def merged(self, runs: Sequence[Run], besides: Keys, evicted: int | None) -> list[StateRows]:
-        """The rows of the newest few runs that stand, to be written as one run.
+        """The rows of the newest few runs that stand, oldest first, to be written as one run.
 
         Marks of keys that are gone are kept as long as an older run may hold such a key; rows at or
         below `evicted` are not.
@@ -206,7 +208,10 @@ class RunStore:
     def _newest(
         self, chosen: Iterable[tuple[Run, Int64]], besides: Keys, *, gone: bool = False
     ) -> list[StateRows]:
-        """Of some rows of each run, those alive, this task's, and in no newer run or `besides`."""
+        """Of some rows of each run, those alive, this task's, and in no newer run or `besides`.
+
+        The runs come newest first, their rows go oldest first.
+        """
         parts: list[StateRows] = []
         for i, (run, rows) in enumerate(chosen):
             rows = rows[run.alive(rows, gone=gone) & self._owned(run, rows)]
@@ -231,7 +236,7 @@ class RunStore:
                 at, matching = newer.match(found.keys, sought)
                 stale[at[self._owned(newer, matching)]] = True
             parts.append(found.take(~stale) if stale.any() else found)
-        return parts
+        return parts[::-1]
 
     def _owned(self, run: Run, rows: Int64) -> Mask:
         if run.info.wholly(self.tasks, self.task):

@@ -134,7 +134,7 @@ class _Batch:
         """What comes of it."""
         output = list(self._matches())
         if self.semi:
-            for side in (self.new["left"], self.kept["left"]):
+            for side in (self.kept["left"], self.new["left"]):
                 output.append(take(side.columns, np.flatnonzero(side.hit)))
         changes: dict[str, Changes] = {}
         updated = removed = 0
@@ -152,7 +152,7 @@ class _Batch:
                 alone = take(new.columns, np.flatnonzero(new.gone & ~new.hit))
                 count, old = self._evicted_alone(name, marks)
                 removed += count
-                output += [self._padded(name, found) for found in (new.unfit, alone, *old)]
+                output += [self._padded(name, found) for found in (new.unfit, *old, alone)]
             else:
                 removed += self._evicted(name, marks)
         dropped = sum(new.dropped for new in self.new.values())
@@ -167,11 +167,11 @@ class _Batch:
         """The pairs that match, as output; notes which rows have a match."""
         left, right = self.new["left"], self.new["right"]
         kept_left, kept_right = self.kept["left"], self.kept["right"]
-        for at, i in kept_right.partners(left.grouped).pairs():
+        for i, at in kept_right.of_each(left.grouped).pairs():
             yield from self._paired(left, i, kept_right, at)
-        for at, j in kept_left.partners(right.grouped).pairs():
+        for j, at in kept_left.of_each(right.grouped).pairs():
             yield from self._paired(kept_left, at, right, j)
-        for i, j in Partners.between(left.grouped, right.grouped).pairs():
+        for j, i in Partners.between(right.grouped, left.grouped).pairs():
             if self.semi:
                 stored = ~right.gone[j]
                 i, j = i[stored], j[stored]

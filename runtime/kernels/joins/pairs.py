@@ -51,17 +51,18 @@ class Partners:
     sizes: Int64
 
     @classmethod
-    def of(cls, rows: Int64, groups: Int64, other: Grouped) -> Partners:
-        """The partners of rows whose key is a group of the other side."""
-        return cls(rows, other.starts[groups], other.sizes[groups])
+    def of(cls, one: Grouped, here: Int64, other: Grouped, there: Int64) -> Partners:
+        """The partners of the rows of some keys: where they stand on both sides, in step."""
+        sizes = one.sizes[here]
+        rows = np.repeat(one.starts[here], sizes) + ranges(sizes)
+        keys = np.repeat(there, sizes)
+        return cls(rows, other.starts[keys], other.sizes[keys])
 
     @classmethod
     def between(cls, one: Grouped, other: Grouped) -> Partners:
         """The partners of all rows of one side."""
         here, there = matching_keys(one.keys, other.keys)
-        sizes = one.sizes[here]
-        rows = np.repeat(one.starts[here], sizes) + ranges(sizes)
-        return cls.of(rows, np.repeat(there, sizes), other)
+        return cls.of(one, here, other, there)
 
     def pairs(self) -> Iterator[tuple[Int64, Int64]]:
         """The pairs (row, partner), some at a time."""

@@ -160,9 +160,12 @@ class Kept:
         hit = np.zeros(count, np.bool_)
         return cls(found.queries, columns, matched, hit, names, rows.times)
 
-    def partners(self, others: Grouped) -> Partners:
-        """For each row the rows of the other side with its key, among those that were looked up."""
-        return Partners.of(self.all, self.queries, others)
+    def of_each(self, others: Grouped) -> Partners:
+        """The partners, here, of all rows of the other side, by whose keys these were looked up."""
+        starts = np.searchsorted(self.queries, np.arange(len(others.keys) + 1))
+        own = Grouped(others.keys, starts)
+        found = np.flatnonzero(own.sizes)
+        return Partners.of(others, found, own, found)
 
     @property
     def all(self) -> Int64:
