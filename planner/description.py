@@ -82,6 +82,35 @@ class Step(_Strict):
     restart: bool = False
 
 
+class ExpectedBatch(_Strict):
+    """What a scenario expects of a batch: as `stateplan test --update` writes it."""
+
+    id: int
+    step: int | None = None
+    no_data: bool = False
+    watermark: str | None = None
+    rows: tuple[tuple[Any, ...], ...]
+    state: tuple[dict[str, Any], ...] = ()
+
+
+class ExpectedError(_Strict):
+    """How a scenario expects that the query fails."""
+
+    phase: str
+    step: int | None = None
+    batch: int | None = None
+    condition: str
+    message: str | None = None
+
+
+class Expectation(_Strict):
+    """What a scenario expects: the columns' names and types, the batches, an error."""
+
+    columns: tuple[tuple[str, str], ...] = ()
+    batches: tuple[ExpectedBatch, ...] = ()
+    error: ExpectedError | None = None
+
+
 class Description(_Strict):
     """A streaming query, its sources and, for running, its sink, trigger and checkpoint.
 
@@ -119,7 +148,8 @@ class Scenario(Description):
     steps: tuple[Step, ...]
 
 
-_Model = TypeVar("_Model", bound=Description)
+_Model = TypeVar("_Model", bound=BaseModel)
+_Description = TypeVar("_Description", bound=Description)
 
 
 def load_description(path: str | Path) -> Description:
@@ -133,10 +163,13 @@ def load_description(path: str | Path) -> Description:
 
 def load_scenario(path: str | Path) -> Scenario:
     """Read a scenario; raises as `load_description`, and where it has no steps."""
-    return _load(Path(path), Scenario)
+    scenario = _load(Path(path), Scenario)
+    if scenario.expect is not None:
+        _validated(scenario.expect, Expectation, str(path), ("expect",))
+    return scenario
 
 
-def _load(path: Path, model: type[_Model]) -> _Model:
+def _load(path: Path, model: type[_Description]) -> _Description:
     content = read_file(path)
     if not isinstance(content, dict):
         raise DescriptionError.of("STATEPLAN_BAD_DESCRIPTION", path=path)
@@ -180,14 +213,21 @@ def trigger_text(given: object) -> str:
     raise DescriptionError.of("STATEPLAN_BAD_TRIGGER", given=f"{given!r:.80}")
 
 
-def _checked(content: dict[str, Any], model: type[_Model], origin: str) -> _Model:
-    try:
-        description = model.model_validate(content)
-    except ValidationError as error:
-        raise _refusal(error, model, origin) from None
+def _checked(content: dict[str, Any], model: type[_Description], origin: str) -> _Description:
+    description = _validated(content, model, origin)
     if (description.sql is None) == (description.python is None):
         raise DescriptionError.of("STATEPLAN_SQL_OR_PYTHON", where=origin)
     return description
+
+
+def _validated(
+    content: dict[str, Any], model: type[_Model], origin: str, under: tuple[str, ...] = ()
+) -> _Model:
+    """The content as a model; `under`: the keys that it stands under."""
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        raise _refusal(error, model, origin, under) from None
 
 
 def read_file(path: Path) -> Any:
@@ -251,11 +291,13 @@ _Loader.yaml_implicit_resolvers = {
 # ------------------------------------------------------------------------------------- messages
 
 
-def _refusal(error: ValidationError, model: type[BaseModel], origin: str) -> DescriptionError:
+def _refusal(
+    error: ValidationError, model: type[BaseModel], origin: str, under: tuple[str, ...]
+) -> DescriptionError:
     """The first thing that is wrong, with the file and the key named."""
     details = error.errors()[0]
     place = tuple(str(part) for part in details["loc"])
-    key = ".".join(place)
+    key = ".".join((*under, *place))
     if details["type"] == "extra_forbidden":
         known = _keys_at(model, place[:-1])
         near = difflib.get_close_matches(place[-1], known, n=1, cutoff=0.0)
@@ -284,6 +326,8 @@ def _keys_at(model: type[BaseModel], place: tuple[str, ...]) -> list[str]:
         "sources": SourceDescription,
         "sink": SinkDescription,
         "steps": Step,
+        "batches": ExpectedBatch,
+        "error": ExpectedError,
     }
     current = inner.get(place[0], model) if place else model
     return [field.alias or name for name, field in current.model_fields.items()]

@@ -117,6 +117,26 @@ def test_a_scenario_needs_steps(tmp_path: Path) -> None:
     assert caught.value.condition == "STATEPLAN_MISSING_KEY"
 
 
+@pytest.mark.parametrize(
+    ("expect", "condition", "words"),
+    [
+        ("{batches: [{rows: []}]}", "STATEPLAN_MISSING_KEY", "'expect.batches.0.id'"),
+        (
+            "{batches: [{id: 0, rows: [], row: []}]}",
+            "STATEPLAN_UNKNOWN_KEY",
+            "'expect.batches.0.row'",
+        ),
+        ("{batchez: []}", "STATEPLAN_UNKNOWN_KEY", "'expect.batchez'"),
+        ("{error: {phase: start}}", "STATEPLAN_MISSING_KEY", "'expect.error.condition'"),
+        ("{batches: [{id: 0, rows: 3}]}", "STATEPLAN_BAD_VALUE", "'expect.batches.0.rows'"),
+    ],
+)
+def test_a_bad_expectation(tmp_path: Path, expect: str, condition: str, words: str) -> None:
+    with pytest.raises(DescriptionError) as caught:
+        load_scenario(write(tmp_path, f"sql: x\nsteps: [restart: true]\nexpect: {expect}\n"))
+    assert caught.value.condition == condition and words in caught.value.message
+
+
 def test_a_source_without_schema_is_refused_when_planned() -> None:
     query = stateplan.sql("SELECT * FROM STREAM e", sources={"e": {"path": "x"}})
     with pytest.raises(DescriptionError) as caught:
