@@ -22,7 +22,7 @@ def address() -> Iterator[str]:
     from stateplan.runtime.connect.backend import open_backend
     from stateplan.runtime.connect.serving import running
 
-    backend, _ = open_backend("embedded", None)
+    backend, _ = open_backend("embedded", None, {"spark.sql.shuffle.partitions": "3"})
     with running(backend, Access(token=_TOKEN)) as (_, port):
         yield f"sc://localhost:{port}/"
 
@@ -54,6 +54,23 @@ def _rows(folder: Path, *rows: tuple[str, int]) -> str:
 
 def _stream(spark: Any, folder: Path, *rows: tuple[str, int]) -> Any:
     return spark.readStream.schema("k string, v int").json(_rows(folder, *rows))
+
+
+def test_sessions_start_with_the_settings_given(connect: Connect) -> None:
+    spark = connect()
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "3"
+    spark.conf.set("spark.sql.shuffle.partitions", "4")
+    assert spark.range(3).count() == 3
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "4"
+    assert connect().conf.get("spark.sql.shuffle.partitions") == "3"
+
+
+def test_settings_are_checked_before_anything_starts() -> None:
+    from stateplan.planner.model.errors import SettingError
+    from stateplan.runtime.connect.backend import open_backend
+
+    with pytest.raises(SettingError, match="shuffle"):
+        open_backend("embedded", None, {"spark.sql.shuffle.partitions": "many"})
 
 
 def test_a_stream_of_files_needs_a_schema(connect: Connect, tmp_path: Path) -> None:

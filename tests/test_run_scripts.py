@@ -137,6 +137,19 @@ def test_a_script_that_fails_is_told_by_its_own_lines(tmp_path: Path) -> None:
     assert "launch.py" not in ended.stderr
 
 
+@pytest.mark.embedded
+def test_an_error_of_the_engines_in_a_script_shows_no_stack_of_a_jvm(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(
+        "from pyspark.sql import SparkSession\n\nspark = SparkSession.builder.getOrCreate()\n"
+        "rows = spark.readStream.schema('a int').csv('nowhere')\n"
+        "rows.writeStream.format('console').start()\n"
+    )
+    ended = _run("embedded", script)
+    assert "[PATH_NOT_FOUND]" in ended.stderr and "at: job.py:5" in ended.stderr
+    assert "JVM" not in ended.stderr and "Traceback" not in ended.stderr
+
+
 def test_a_script_has_no_options_of_a_description(tmp_path: Path) -> None:
     ended = CliRunner().invoke(main, ["run", str(_JOB), "--output-mode", "append"])
     assert ended.exit_code == 2

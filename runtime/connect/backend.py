@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import grpc
 from pyspark.sql.connect.client import DefaultChannelBuilder
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
+from ...planner.model.settings.conf import Conf
+from ...planner.model.settings.conf_checks import check_settings
 from ..engines import embedded_session
 from ..engines.choice import Choice, Installed, choose_engine
 from ..engines.embedded_channel import OPTIONS, SharedChannel
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
+_QUIET = {"spark.sql.connect.serverStacktrace.enabled": "false"}
+"""A classic application's errors show no stack of the JVM either."""
 
 
 class _Builder(DefaultChannelBuilder):
@@ -44,12 +49,17 @@ class Backend:
         embedded: whether it is the embedded engine of this process.
         rows: batches of foreachBatch functions that run, as relations by the ids that the
             functions name them by, where the engine itself cannot keep rows.
+        settings: those that clients' sessions start with, where the engine was not started with
+            them.
     """
 
-    def __init__(self, channel: SharedChannel, *, embedded: bool) -> None:
+    def __init__(
+        self, channel: SharedChannel, *, embedded: bool, settings: Mapping[str, str]
+    ) -> None:
         self.channel = channel
         self.embedded = embedded
         self.rows: dict[str, Any] = {}
+        self.settings = settings
         # PySpark's functions read types with the process's default session.
         builder: Any = _Builder(channel, "stateplan", str(uuid.uuid4()))
         self._default: Any = ConnectSession.builder.channelBuilder(builder).create()
@@ -72,9 +82,12 @@ def open_backend(
         settings: Spark's settings to start with.
 
     Raises:
+        SettingError: a setting has a value that Spark does not take.
         RuntimeFailure: there is no such engine, or it cannot be started here.
     """
     choice = choose_engine(wanted, "run", master=master, installed=Installed.here())
+    settings = {**_QUIET, **(settings or {})}
+    check_settings(Conf(settings), at_start=True)
     # PySpark's functions make columns of Connect in this process from here on.
     if choice.engine == "embedded":
         os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
@@ -83,9 +96,10 @@ def open_backend(
         os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
         channel = SharedChannel(DefaultChannelBuilder(master).toChannel())
     else:
-        channel = _start_spark(master, settings or {})
+        channel = _start_spark(master, settings)
         os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
-    return Backend(channel, embedded=choice.engine == "embedded"), choice
+        settings = {}
+    return Backend(channel, embedded=choice.engine == "embedded", settings=settings), choice
 
 
 def _start_spark(master: str | None, settings: dict[str, str]) -> SharedChannel:

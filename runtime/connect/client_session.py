@@ -6,6 +6,7 @@ import json
 import queue
 import threading
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,11 @@ class ClientSession:
     def spark(self) -> SparkSession:
         """The client's own session on the engine."""
         return self.backend.session(self.user, self.id)
+
+    def configure(self, settings: Mapping[str, str]) -> None:
+        """Set what the session starts with."""
+        for key, value in settings.items():
+            self.spark.conf.set(key, value)
 
     @property
     def server_id(self) -> str:

@@ -69,13 +69,16 @@ class RunService(SparkConnectServiceServicer):
         key = request.user_context.user_id, request.session_id
         with self._lock:
             if key not in self._sessions:
-                self._sessions[key] = ClientSession(self._backend, *key)
+                made = ClientSession(self._backend, *key)
+                made.configure(self._backend.settings)
+                self._sessions[key] = made
             return self._sessions[key]
 
     # ------------------------------------------------------------------------- plans and commands
 
     def ExecutePlan(self, request: Message, context: Any) -> Iterator[Message]:
         """Commands about streams are carried out here."""
+        self.session(request)  # with the settings that it starts with
         kind = request.plan.command.WhichOneof("command_type")
         if kind in _OURS:
             return self._answers(request, context, str(kind))
@@ -185,6 +188,7 @@ class RunService(SparkConnectServiceServicer):
 
     def Config(self, request: Message, context: Any) -> Message:
         """Settings are the engine's; plans come as they are, without compression."""
+        self.session(request)  # with the settings that it starts with
         answer = self._forwarded("Config", request, context)
         for pair in answer.pairs:
             if pair.key == _COMPRESSION:
