@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.expressions.core import AttributeReference
+from ..planner.model.schemas.schema_json import type_from_json
 from ..planner.model.schemas.types import StructField, StructType, as_nullable
+from ..planner.model.text.spark_sql import type_sql
 from .arrow_types import arrow_type, column_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql import types as spark_types
+
+_NEVER_NULL = '"nullable":false'
+"""In the JSON of a struct's type: that of a field."""
 
 
 def spark_schema(schema: StructType) -> spark_types.StructType:
@@ -38,6 +43,25 @@ def schema_json(schema: StructType) -> dict[str, Any]:
     found = json.loads(json.dumps(schema.json))
     assert isinstance(found, dict)
     return found
+
+
+def for_arrow(frame: DataFrame) -> DataFrame:
+    """The same rows, whose `toArrow` gives them all.
+
+    PySpark's fails where a struct is null that has a field which never is: here such fields may be.
+    """
+    kinds = [field.dataType for field in frame.schema.fields]
+    if not any(_NEVER_NULL in kind.json() for kind in kinds):
+        return frame
+    names = [f"c{i}" for i in range(len(kinds))]  # those that they have may repeat
+    columns = []
+    for name, kind in zip(names, kinds, strict=True):
+        if _NEVER_NULL in kind.json():
+            nullable = as_nullable(type_from_json(kind.jsonValue()))
+            columns.append(f"CAST({name} AS {type_sql(nullable)}) AS {name}")
+        else:
+            columns.append(name)
+    return frame.toDF(*names).selectExpr(*columns).toDF(*frame.columns)
 
 
 class LazyFrames(Mapping[str, "DataFrame"]):

@@ -29,6 +29,7 @@ from ..planner.model.schemas.types import DataType, StructType
 from ..planner.model.settings.conf import Conf
 from ..planner.query import Query
 from .comparison import as_text, plain
+from .frames import for_arrow
 from .progress import StreamingQueryProgress
 from .sinks import Sink
 from .sources import FileSource, Source
@@ -81,7 +82,9 @@ class CaughtRows(Sink):
         named = frame.toDF(*(f"c{i}" for i in range(len(self.types))))
         columns = [
             [plain(value, data_type) for value in column.to_pylist()]
-            for column, data_type in zip(named.toArrow().columns, self.types, strict=True)
+            for column, data_type in zip(
+                for_arrow(named).toArrow().columns, self.types, strict=True
+            )
         ]
         rows = [list(row) for row in zip(*columns, strict=True)]
         self.rows[batch_id] = rows if self.ordered else sorted(rows, key=as_text)

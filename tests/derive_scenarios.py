@@ -21,6 +21,7 @@ from random_queries.live import frame_of
 
 from stateplan.planner.model.schemas.ddl import parse_type
 from stateplan.runtime.comparison import as_text, plain
+from stateplan.runtime.frames import for_arrow
 from stateplan.runtime.scenario_run import scenario_folder
 from stateplan.runtime.testing.update import write_expectation
 
@@ -78,7 +79,8 @@ class LiveRun:
     def _sink(self, frame: Any, batch: int) -> None:
         self.failed = batch
         try:
-            arrow = frame.toDF(*(str(i) for i in range(len(self.types)))).toArrow()
+            numbered = frame.toDF(*(str(i) for i in range(len(self.types))))
+            arrow = for_arrow(numbered).toArrow()
         except Exception as error:
             self.failure = error
             raise

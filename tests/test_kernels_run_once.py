@@ -21,7 +21,8 @@ from stateplan.planner.query import Query
 from stateplan.runtime import micro_batch
 from stateplan.runtime.plan import facts
 from stateplan.runtime.sinks import MemorySink, Sink
-from stateplan.runtime.sinks.simple import ConsoleSink, NoopSink
+from stateplan.runtime.sinks.console import ConsoleSink
+from stateplan.runtime.sinks.simple import NoopSink
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

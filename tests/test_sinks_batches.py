@@ -8,15 +8,20 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from stateplan.planner.model.errors import StateplanError
+from stateplan.planner.model.schemas.schema_json import type_from_json
 from stateplan.planner.model.schemas.types import INT, StructField, StructType
+from stateplan.planner.model.settings.conf import Conf
 from stateplan.runtime import compactible_log
+from stateplan.runtime.engines.local_rows import LocalRows
 from stateplan.runtime.files import write_new
+from stateplan.runtime.frames import for_arrow
 from stateplan.runtime.output_log import visible_files
+from stateplan.runtime.plan.facts import SPARK
 from stateplan.runtime.sinks import (
     ConsoleSink,
     FileSink,
@@ -27,7 +32,6 @@ from stateplan.runtime.sinks import (
     make_sink,
     publication,
 )
-from stateplan.runtime.sinks.simple import text_table
 from stateplan.runtime.sources import FileSource
 
 if TYPE_CHECKING:
@@ -229,19 +233,61 @@ def test_memory_adds_batches_or_keeps_the_last(spark: SparkSession) -> None:
     assert [r.v for r in spark.table("seen").collect()] == [9]
 
 
-def test_console_prints_as_spark_shows(spark: SparkSession) -> None:
-    out = io.StringIO()
-    frame = spark.sql("SELECT 1 AS a, 'x' AS a, CAST(NULL AS INT) AS c")
-    assert ConsoleSink(out=out).write(frame, 3) == 1
-    table = frame._show_string(20, True)
-    assert out.getvalue() == f"{'-' * 43}\nBatch: 3\n{'-' * 43}\n{table}\n"
+SHOWN = """
+SELECT 1 AS a, 'x' AS a, CAST(NULL AS INT) AS `a name that is longer than any value`,
+    array(1, NULL, 3) AS numbers, array(array('n'), NULL, array()) AS lists,
+    named_struct('x', CAST(NULL AS INT), 'y', 'y') AS pair, map('k', CAST(NULL AS INT)) AS m,
+    X'6162' AS bytes, array(X'61', X'') AS many, CAST(0 AS DECIMAL(20, 10)) AS zero,
+    array(CAST(1e-9 AS DECIMAL(20, 10))) AS small, 1e-7D AS d, CAST('NaN' AS FLOAT) AS f,
+    DATE '2024-02-29' AS day, TIMESTAMP '2024-02-29 10:00:00.5' AS at,
+    TIMESTAMP_NTZ '0001-01-01 00:00:00' AS ntz, struct(true AS b, DATE '2024-01-01' AS c) AS s,
+    '\u65e5\u672c\u8a9e and more than twenty' AS wide, '\U0001f600\U0001f600' AS faces,
+    'a\\nb\\u0007\\f\\tc' AS escaped
+UNION ALL SELECT 22, NULL, 3, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
+    NULL, NULL, NULL, NULL, NULL, NULL
+"""
+ENGINES_OWN = """
+SELECT INTERVAL '1' YEAR AS years,
+    array(INTERVAL '1-2' YEAR TO MONTH, NULL) AS more, 'a' COLLATE UNICODE_CI AS collated,
+    1.50 AS d, named_struct('x', 1, 'x', 'y') AS twice
+"""
 
 
-def test_console_cuts_long_output(spark: SparkSession) -> None:
+def schema_of(frame: DataFrame) -> StructType:
+    schema = type_from_json(frame.schema.jsonValue())
+    assert isinstance(schema, StructType)
+    return schema
+
+
+def console(frame: Any, schema: StructType, **settings: Any) -> str:
+    """What the console sink prints of a batch 3."""
     out = io.StringIO()
-    ConsoleSink(rows=1, out=out).write(rows(spark, 1, 2), 0)
-    assert out.getvalue().endswith("only showing top 1 rows\n\n")
-    assert text_table(["a"], [["x" * 25]], 20).split("\n")[3] == f"|{'x' * 17}...|"
+    sink = ConsoleSink(out=out, **settings)
+    sink.check(schema, SPARK, Conf({"spark.sql.session.timeZone": "UTC"}))
+    sink.write(frame, 3)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [20, 2, 12, None])
+@pytest.mark.parametrize("query", [SHOWN, ENGINES_OWN, "SELECT 1 AS a WHERE false"])
+def test_console_prints_as_spark_shows(spark: SparkSession, query: str, width: int | None) -> None:
+    frame = spark.sql(query)
+    table = frame._show_string(20, False if width is None else width)
+    line = "-" * 43
+    assert console(frame, schema_of(frame), width=width) == f"{line}\nBatch: 3\n{line}\n{table}\n"
+
+
+def test_console_prints_rows_of_this_process_alike(spark: SparkSession) -> None:
+    frame = spark.sql(SHOWN)
+    here = for_arrow(frame).toArrow()
+    rows = LocalRows(schema_of(frame), [here.to_batches()], lambda *_: frame)
+    assert console(rows, rows.kind) == console(frame, rows.kind)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3])
+def test_console_says_that_there_are_more_rows(spark: SparkSession, rows: int) -> None:
+    frame = spark.sql("SELECT id FROM range(3)")
+    assert console(frame, schema_of(frame), rows=rows).endswith(f"\n{frame._show_string(rows)}\n")
 
 
 def test_noop_computes_rows_and_does_not_count_them(spark: SparkSession) -> None:

@@ -11,6 +11,7 @@ from ...planner.model.errors import RuntimeFailure
 from ...planner.model.schemas.types import StructField, StructType
 from ...planner.model.text.spark_sql import type_sql
 from ..files import corrupt
+from ..frames import for_arrow
 from ..state import Location
 from .checkpoint import HDFS_PROVIDER, OtherCheckpoint
 from .hdfs_files import read_version
@@ -144,7 +145,7 @@ def spark_table(
     """
     frame = state_frame(checkpoint, operator, spark, options, batch=batch)
     with _told_by_spark(checkpoint, operator):
-        return frame.selectExpr(*columns).toArrow()
+        return for_arrow(frame.selectExpr(*columns)).toArrow()
 
 
 def state_frame(

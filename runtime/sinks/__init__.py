@@ -18,12 +18,13 @@ from ..options import Options
 from ..sources import SOURCES
 from ..sources.python import is_data_source
 from .base import Sink, SinkRequest
+from .console import ConsoleSink
 from .delta import DeltaSink
 from .files import FileSink
 from .foreach import ForeachSink, PickledWriter
 from .kafka import KafkaSink
 from .python import PythonSink
-from .simple import ConsoleSink, ForeachBatchSink, MemorySink, NoopSink
+from .simple import ForeachBatchSink, MemorySink, NoopSink
 from .tables import TableSink
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from ...planner.model.errors import RuntimeFailure
 from ...planner.model.output_modes import OutputMode
 from ..checkpoint import concurrent_update
 from ..delta import client, table_uri
+from ..frames import for_arrow
 from .base import Sink, SinkRequest
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class DeltaSink(Sink):
         done = None if table is None else table.transaction_version(self._app_id)
         if done is not None and done >= batch_id:
             return None
-        rows = frame.toArrow()
+        rows = for_arrow(frame).toArrow()
         self._staged = batch_id, table, rows
         return int(rows.num_rows)
 

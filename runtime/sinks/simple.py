@@ -1,15 +1,15 @@
-"""Sinks without files: noop, console, memory, foreachBatch."""
+"""Sinks without files: noop, memory, foreachBatch."""
 
 from __future__ import annotations
 
-import sys
 import threading
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from ...planner.model.output_modes import OutputMode
 from ..engines.embedded_session import is_embedded
 from ..engines.local_rows import LocalRows
+from ..frames import for_arrow
 from .base import Sink, SinkRequest
 from .tasks import counted
 
@@ -116,6 +116,7 @@ class MemorySink(Sink):
         self._mode = output_mode
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        frame = for_arrow(frame)
         table = frame.toArrow()
         with self._lock:
             self._schema = frame.schema
@@ -148,72 +149,3 @@ class MemorySink(Sink):
             columns = [column.to_pylist() for column in table.columns]
             found += zip(*columns, strict=True) if columns else [()] * table.num_rows
         return found
-
-
-class ConsoleSink(Sink):
-    """Prints each batch's first rows as a table, as Spark's console sink does.
-
-    Args:
-        rows: how many rows at most (option numRows).
-        width: the longest value that is shown whole; None: all are (option truncate).
-        out: where to print; standard output at the time of the batch.
-    """
-
-    one_action = True
-
-    def __init__(self, rows: int = 20, width: int | None = 20, out: TextIO | None = None) -> None:
-        self._rows = rows
-        self._width = width
-        self._out = out
-
-    @classmethod
-    def create(cls, request: SinkRequest) -> ConsoleSink:
-        options = request.options
-        width: int | None = 20
-        match options.get("truncate", "true").strip().lower():
-            case "true":
-                pass
-            case "false" | "0":
-                width = None
-            case _:
-                width = options.whole("truncate")
-        return cls(options.whole("numRows", 20, least=0) or 0, width)
-
-    @property
-    def description(self) -> str:
-        return "ConsoleTable"
-
-    def write(self, frame: DataFrame, batch_id: int) -> int | None:
-        # Names may repeat: positions are safe to cast by.
-        numbered = frame.toDF(*(f"c{i}" for i in range(len(frame.columns))))
-        text = numbered.selectExpr(*(f"cast({c} as string) AS {c}" for c in numbered.columns))
-        table = text.toArrow()
-        shown = table.slice(0, self._rows)
-        columns = [column.to_pylist() for column in shown.columns]
-        rows = [["NULL" if v is None else v for v in row] for row in zip(*columns, strict=True)]
-        line = "-" * 43
-        print(f"{line}\nBatch: {batch_id}\n{line}", file=self._out or sys.stdout)
-        print(text_table(frame.columns, rows, self._width), file=self._out or sys.stdout)
-        if table.num_rows > self._rows:
-            print(f"only showing top {self._rows} rows", file=self._out or sys.stdout)
-        print(file=self._out or sys.stdout, flush=True)
-        return int(table.num_rows)
-
-
-def text_table(names: Sequence[str], rows: Sequence[Sequence[str]], width: int | None) -> str:
-    """A table as Spark's `show` draws it: columns at least three wide, values to the right."""
-    cells = [[_cut(value, width) for value in row] for row in [names, *rows]]
-    widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
-    rule = "+" + "+".join("-" * w for w in widths) + "+"
-    lines = [
-        "|" + "|".join(value.rjust(w) for value, w in zip(row, widths, strict=True)) + "|"
-        for row in cells
-    ]
-    return "\n".join([rule, lines[0], rule, *lines[1:], rule])
-
-
-def _cut(value: str, width: int | None) -> str:
-    value = value.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
-    if width is None or len(value) <= width:
-        return value
-    return value[:width] if width < 4 else value[: width - 3] + "..."
