@@ -16,7 +16,9 @@ from stateplan.planner.cli import main
 _JOB = Path(__file__).parent.parent / "examples" / "jobs" / "totals.py"
 
 
-def _run(engine: str, script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def _run(
+    engine: str, script: Path, *arguments: str, folder: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "stateplan.planner.cli", "run", "--engine", engine]
     return subprocess.run(
         [*command, str(script), "--", *arguments],
@@ -25,6 +27,7 @@ def _run(engine: str, script: Path, *arguments: str) -> subprocess.CompletedProc
         text=True,
         timeout=300,
         check=False,
+        cwd=folder,
     )
 
 
@@ -68,6 +71,30 @@ for schema in ("k string, v int", "p string, k string, v int"):
     print(spark.table("read").columns, [tuple(row) for row in spark.table("read").collect()])
 """
 
+_FUNCTIONS = """
+import os
+import threading
+
+found, lock = [], threading.Lock()  # nobody can pickle it
+
+
+def each(rows, number):
+    with lock:
+        rows.createOrReplaceTempView("batch")
+        total = rows.sparkSession.sql("SELECT sum(v) AS total FROM batch").first().total
+        found.append((number, total, spark.range(total).count()))
+
+
+class Names:
+    def process(self, row):
+        open(f"row-{row.v}", "w").close()
+
+
+rows = spark.readStream.schema("k string, v int").json(sys.argv[1])
+for writer in (rows.writeStream.foreachBatch(each), rows.writeStream.foreach(Names())):
+    writer.trigger(availableNow=True).start().awaitTermination()
+print(found, sorted(name for name in os.listdir() if name.startswith("row-")))
+"""
 
 _EXAMPLE = f"""
 import runpy
@@ -86,7 +113,7 @@ def _lines_of(engine: str, folder: Path, *parts: str) -> list[str]:
     (plain / "a.json").write_text('{"k":"a","v":1}\n{"k":"b","v":2}\n{"k":"c","v":3}')
     script = folder / "job.py"
     script.write_text("".join([_BEGINNING, *parts]))
-    ended = _run(engine, script, str(plain), str(directories), str(folder))
+    ended = _run(engine, script, str(plain), str(directories), str(folder), folder=folder)
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr.startswith(f"engine: {engine}.")
     return ended.stdout.splitlines()
@@ -100,7 +127,7 @@ def folder_on_spark(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def lines_on_spark(folder_on_spark: Path) -> list[str]:
     """All parts in one script: most of its time Spark starts."""
-    return _lines_of("spark", folder_on_spark, _SUBQUERIES, _DIRECTORIES, _EXAMPLE)
+    return _lines_of("spark", folder_on_spark, _SUBQUERIES, _DIRECTORIES, _FUNCTIONS, _EXAMPLE)
 
 
 def test_a_script_runs_on_spark(lines_on_spark: list[str], folder_on_spark: Path) -> None:
@@ -124,6 +151,33 @@ def test_subqueries_read_tables_of_the_session(lines_on_spark: list[str]) -> Non
 def test_columns_of_directories_are_those_that_spark_knows(lines_on_spark: list[str]) -> None:
     columns = "['k', 'v', 'p']"
     assert lines_on_spark[1:3] == [f"{columns} [('a', 1, 7)]", f"{columns} [('a', 1, '07')]"]
+
+
+_CALLED = "[(0, 6, 6)] ['row-1', 'row-2', 'row-3']"
+
+
+@pytest.mark.embedded
+def test_functions_run_where_the_script_does_embedded(tmp_path: Path) -> None:
+    assert _lines_of("embedded", tmp_path, _FUNCTIONS) == [_CALLED]
+
+
+def test_functions_run_where_the_script_does(lines_on_spark: list[str]) -> None:
+    assert lines_on_spark[3] == _CALLED
+
+
+@pytest.mark.embedded
+def test_a_function_of_batches_that_fails_is_told_by_its_lines(tmp_path: Path) -> None:
+    script = tmp_path / "job.py"
+    script.write_text(
+        "from pyspark.sql import SparkSession\n\nspark = SparkSession.builder.getOrCreate()\n"
+        "rows = spark.readStream.format('rate-micro-batch').option('rowsPerBatch', 1).load()\n\n\n"
+        "def each(rows, number):\n    raise KeyError('lost')\n\n\n"
+        "rows.writeStream.foreachBatch(each).trigger(once=True).start().awaitTermination()\n"
+    )
+    ended = _run("embedded", script)
+    assert ended.returncode == 2
+    assert "[FOREACH_BATCH_USER_FUNCTION_ERROR]" in ended.stderr and "'lost'" in ended.stderr
+    assert "(job.py:8)" in ended.stderr and "Traceback" not in ended.stderr
 
 
 @pytest.mark.embedded

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import grpc
@@ -51,6 +52,7 @@ class Backend:
             functions name them by, where the engine itself cannot keep rows.
         settings: those that clients' sessions start with, where the engine was not started with
             them.
+        script: the socket of the file that is run, if it is for one file's sake.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class Backend:
         self.embedded = embedded
         self.rows: dict[str, Any] = {}
         self.settings = settings
+        self.script: Path | None = None
         # PySpark's functions read types with the process's default session.
         builder: Any = _Builder(channel, "stateplan", str(uuid.uuid4()))
         self._default: Any = ConnectSession.builder.channelBuilder(builder).create()
@@ -72,7 +75,11 @@ class Backend:
 
 
 def open_backend(
-    wanted: str, master: str | None, settings: dict[str, str] | None = None
+    wanted: str,
+    master: str | None,
+    settings: dict[str, str] | None = None,
+    *,
+    isolated: bool = True,
 ) -> tuple[Backend, Choice]:
     """Start the engine that is asked for, with its Spark Connect server on the loopback.
 
@@ -80,6 +87,8 @@ def open_backend(
         wanted: `auto`, `embedded` or `spark`.
         master: Spark's master URL; `sc://` names a Spark Connect server that runs already.
         settings: Spark's settings to start with.
+        isolated: whether each session's functions have a directory and modules of their own, where
+            Spark is started; otherwise they run where Spark does.
 
     Raises:
         SettingError: a setting has a value that Spark does not take.
@@ -96,13 +105,13 @@ def open_backend(
         os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
         channel = SharedChannel(DefaultChannelBuilder(master).toChannel())
     else:
-        channel = _start_spark(master, settings)
+        channel = _start_spark(master, settings, isolated=isolated)
         os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
         settings = {}
     return Backend(channel, embedded=choice.engine == "embedded", settings=settings), choice
 
 
-def _start_spark(master: str | None, settings: dict[str, str]) -> SharedChannel:
+def _start_spark(master: str | None, settings: dict[str, str], *, isolated: bool) -> SharedChannel:
     """Start Spark with its Connect server, which lets in nobody without a token of this process."""
     from ..engines.spark_session import start_session
 
@@ -115,8 +124,8 @@ def _start_spark(master: str | None, settings: dict[str, str]) -> SharedChannel:
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": "0",
             "spark.connect.authenticate.token": token,
-            "spark.sql.artifact.isolation.enabled": "true",
-            "spark.sql.artifact.isolation.alwaysApplyClassloader": "true",
+            "spark.sql.artifact.isolation.enabled": str(isolated).lower(),
+            "spark.sql.artifact.isolation.alwaysApplyClassloader": str(isolated).lower(),
         },
     )
     service = getattr(spark._jvm, "org.apache.spark.sql.connect.service.SparkConnectService$")

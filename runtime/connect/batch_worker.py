@@ -1,9 +1,8 @@
-"""The process of a client's foreachBatch function.
+"""Runs foreachBatch functions of a client; as a program, one in a process of its own.
 
     python -m stateplan.runtime.connect.batch_worker ANSWERS URL SESSION
 
-Questions come on standard input, a line of JSON each; answers go to the file descriptor ANSWERS.
-The first question names the file of the pickled function, each further one a batch.
+Questions (`batch_calls.py`) come on standard input, answers go to the file descriptor ANSWERS.
 """
 
 from __future__ import annotations
@@ -14,9 +13,14 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable, Iterable
 from typing import IO, Any
 
 from pyspark.serializers import CloudPickleSerializer
+
+from .batch_calls import Question
+
+Function = Callable[[Any, int], object]
 
 
 def end_with(parent: int) -> None:
@@ -26,33 +30,28 @@ def end_with(parent: int) -> None:
     os._exit(1)
 
 
-def main(answers: IO[str], url: str, root: str) -> None:
-    """Answer questions until there are no more."""
-    from pyspark.sql.connect.session import SparkSession
+def answer_all(
+    questions: Iterable[str],
+    answers: IO[str],
+    load: Callable[[Question], Function],
+    session: Callable[[Question], Any],
+) -> None:
+    """Answer questions until there are no more.
 
-    function: Any = None
-    sessions: dict[str, Any] = {}
-    user = ""
-
-    def session(session_id: str) -> Any:
-        if session_id not in sessions:
-            made = SparkSession.builder.remote(f"{url};session_id={session_id};user_id={user}")
-            sessions[session_id] = made.create()
-        # What the function finds as the active session is that of the batch.
-        SparkSession._default_session = sessions[session_id]
-        SparkSession._active_session.session = sessions[session_id]
-        return sessions[session_id]
-
-    for line in sys.stdin:
+    Args:
+        questions: of one function.
+        answers: where answers go.
+        load: the function that the first question names.
+        session: the session that has the rows of a batch.
+    """
+    function: Function | None = None
+    for line in questions:
         question = json.loads(line)
         try:
             if function is None:
-                user = question["user"]
-                session(root)  # a session that the function holds comes back as this one
-                with open(question["function"], "rb") as file:
-                    function = CloudPickleSerializer().loads(file.read())  # type: ignore[no-untyped-call]
+                function = load(question)
             else:
-                frame = session(question["session"])._create_remote_dataframe(question["frame"])
+                frame = session(question)._create_remote_dataframe(question["frame"])
                 function(frame, question["batch"])
             answer = {}
         except BaseException as error:
@@ -61,6 +60,33 @@ def main(answers: IO[str], url: str, root: str) -> None:
         sys.stdout.flush()
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
+
+
+def main(answers: IO[str], url: str, root: str) -> None:
+    """Answer the questions on standard input."""
+    from pyspark.sql.connect.session import SparkSession
+
+    sessions: dict[str, Any] = {}
+
+    def session(session_id: str, user: str) -> Any:
+        if session_id not in sessions:
+            made = SparkSession.builder.remote(f"{url};session_id={session_id};user_id={user}")
+            sessions[session_id] = made.create()
+        # What the function finds as the active session is that of the batch.
+        SparkSession._default_session = sessions[session_id]
+        SparkSession._active_session.session = sessions[session_id]
+        return sessions[session_id]
+
+    def load(question: Question) -> Function:
+        session(root, str(question["user"]))  # one that the function holds comes back as this one
+        with open(str(question["function"]), "rb") as file:
+            function: Function = CloudPickleSerializer().loads(file.read())  # type: ignore[no-untyped-call]
+        return function
+
+    def of_batch(question: Question) -> Any:
+        return session(str(question["session"]), str(question["user"]))
+
+    answer_all(sys.stdin, answers, load, of_batch)
 
 
 if __name__ == "__main__":

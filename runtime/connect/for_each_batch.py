@@ -1,20 +1,14 @@
-"""A client's foreachBatch function, which runs beside its stream.
+"""A client's foreachBatch function, which is called beside its stream.
 
-As in Spark it runs in a Python process of its own, as long as its query. It
-is a client of the endpoint, on the session that the batch's DataFrame belongs to.
+It is a client of the endpoint, on the session that the batch's DataFrame belongs to.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import tempfile
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import IO, TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.connect import proto
 from pyspark.sql.connect.plan import Checkpoint
@@ -23,23 +17,22 @@ from ...planner.model.errors import RuntimeFailure
 from ...planner.model.output_modes import OutputMode
 from ..failures import UsersFunctionFailed
 from ..sinks import Sink
+from .batch_calls import Answer, BatchCalls, CallsOfProcess, CallsOfScript, number_of_function
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from .client_session import ClientSession
 
-_WORKER = "stateplan.runtime.connect.batch_worker"
-
 
 class BatchFunctionSink(Sink):
-    """Hands each batch to a function in a process of its own.
+    """Hands each batch to a function: in a process of its own, or in that of the file being run.
 
     The batch is computed once, and kept by the engine until the function has returned.
 
     Args:
         session: the client's.
-        command: the pickled function.
+        command: the pickled function, or what stands for one of the file's.
         url: where the process reaches the endpoint.
     """
 
@@ -50,39 +43,19 @@ class BatchFunctionSink(Sink):
         self._session = session
         self._command = command
         self._url = url
-        self._process: subprocess.Popen[str] | None = None
-        self._answers: IO[str] | None = None
+        self._calls: BatchCalls | None = None
 
     @property
     def description(self) -> str:
         return "ForeachBatchSink"
 
     def attach(self, query_id: str, next_batch: int, output_mode: OutputMode) -> None:
-        """Start the process.
+        """Get the function ready.
 
         Raises:
-            RuntimeFailure: the function cannot be loaded there.
+            RuntimeFailure: it cannot be loaded there.
         """
-        ours, theirs = os.pipe()
-        with tempfile.NamedTemporaryFile(suffix=".pickle", delete=False) as function:
-            function.write(self._command)
-        variables = {**os.environ, **self._session.environment, "PYTHONUNBUFFERED": "1"}
-        variables.pop("SPARK_REMOTE", None)
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", _WORKER, str(theirs), self._url, self._session.id],
-                stdin=subprocess.PIPE,
-                text=True,
-                env=variables,
-                pass_fds=[theirs],
-            )
-        finally:
-            os.close(theirs)
-        self._answers = os.fdopen(ours, encoding="utf-8")
-        try:
-            answer = self._ask({"function": function.name, "user": self._session.user})
-        finally:
-            os.unlink(function.name)
+        answer = self._loaded()
         if "error" in answer:
             self.stop()
             raise RuntimeFailure.of(
@@ -93,24 +66,35 @@ class BatchFunctionSink(Sink):
                 "pickled with it.",
             )
 
+    def _loaded(self) -> Answer:
+        session, number = self._session, number_of_function(self._command)
+        if number is not None and session.backend.script is not None:
+            script = CallsOfScript.connect(session.backend.script)
+            self._calls = script
+            return script.load(number)
+        process = CallsOfProcess.start(self._url, session.id, session.environment)
+        self._calls = process
+        return process.load(self._command, session.user)
+
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        assert self._calls is not None
         with self._computed(frame) as (owner, relation_id):
-            answer = self._ask({"session": owner, "frame": relation_id, "batch": batch_id})
+            answer = self._calls.ask(
+                {
+                    "session": owner,
+                    "user": self._session.user,
+                    "frame": relation_id,
+                    "batch": batch_id,
+                }
+            )
         if "error" in answer:
             raise UsersFunctionFailed(answer["error"], answer["trace"])
         return None
 
     def stop(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
-            if process.stdin is not None:
-                with suppress(OSError):  # what it did not read any more
-                    process.stdin.close()
-        if self._answers is not None:
-            self._answers.close()
-            self._answers = None
+        calls, self._calls = self._calls, None
+        if calls is not None:
+            calls.stop()
 
     @contextmanager
     def _computed(self, frame: DataFrame) -> Iterator[tuple[str, str]]:
@@ -130,21 +114,6 @@ class BatchFunctionSink(Sink):
         kept: Any = properties["checkpoint_command_result"]  # until it goes, the engine has it
         yield sent.sparkSession.session_id, kept._plan._relation_id
 
-    def _ask(self, question: dict[str, object]) -> dict[str, str]:
-        process, answers = self._process, self._answers
-        if process is None or answers is None or process.stdin is None:
-            return _gone("it was stopped")
-        try:
-            process.stdin.write(json.dumps(question) + "\n")
-            process.stdin.flush()
-            line = answers.readline()
-        except (OSError, ValueError) as error:
-            return _gone(str(error))
-        if not line:
-            return _gone(f"it ended with status {process.wait()}")
-        found: dict[str, str] = json.loads(line)
-        return found
-
 
 def rows_relation(rows: Any) -> Any:
     """An Arrow table as a relation of the protocol.
@@ -159,7 +128,3 @@ def rows_relation(rows: Any) -> Any:
             stream.write_batch(batch)
     local = proto.LocalRelation(data=out.getvalue().to_pybytes())
     return proto.Relation(local_relation=local)
-
-
-def _gone(why: str) -> dict[str, str]:
-    return {"error": f"The process of the function is gone: {why}", "trace": ""}

@@ -1,8 +1,9 @@
 """Runs a user's file as it is, in a process whose Spark is the endpoint.
 
-    python -m stateplan.runtime.connect.launch PROGRAM
+    python -m stateplan.runtime.connect.launch PROGRAM SOCKET
 
-PROGRAM is a `Program` as JSON; SPARK_REMOTE names the endpoint. A file is written for an
+PROGRAM is a `Program` as JSON; SPARK_REMOTE names the endpoint, which calls the file's foreachBatch
+functions at SOCKET. A file is written for an
 application that it starts itself: its builder's master and static settings are those of the engine
 that runs already, and `sparkContext` is there for what needs no JVM. Exit status: the file's own.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from pyspark.errors import PySparkAttributeError, PySparkException
@@ -21,6 +23,7 @@ from ...planner.connect.script.context import PlannedContext, session
 from ...planner.connect.script.launch import BAD_INPUT, FAILED, Launch
 from ...planner.connect.script.patches import Patches
 from ...planner.connect.script.program import Program
+from .script_functions import ScriptFunctions
 
 
 class RunContext(PlannedContext):
@@ -39,10 +42,16 @@ class RunContext(PlannedContext):
 
 
 class RunLaunch(Launch):
-    """One run of one file."""
+    """One run of one file.
 
-    def __init__(self, program: Program) -> None:
+    Args:
+        program: the file and its arguments.
+        socket: where the endpoint calls its functions.
+    """
+
+    def __init__(self, program: Program, socket: Path) -> None:
         super().__init__(program)
+        self._socket = socket
         self.patches = Patches(program, context=RunContext)
         self.report.patches = self.patches
 
@@ -69,13 +78,15 @@ class RunLaunch(Launch):
         os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
         record()
         self.patches.sessions()
+        functions = ScriptFunctions(self._socket, os.environ["SPARK_REMOTE"])
+        self.patches.functions_of_batches(functions.add)
         context = RunContext.__new__(RunContext)
         workspace.provide(session, context, self.program.arguments, {})
         self._enter()
 
 
 if __name__ == "__main__":
-    ended = RunLaunch(Program.from_json(sys.argv[1])).run()
+    ended = RunLaunch(Program.from_json(sys.argv[1]), Path(sys.argv[2])).run()
     sys.stdout.flush()
     sys.stderr.flush()
     # Threads of the file, such as one that feeds a topic, would keep the process.

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ...planner.connect.script.program import Program
 from ...planner.connect.server import Access
@@ -40,10 +42,12 @@ def run_script(
     # Workers and processes of its functions import the modules beside the file, too.
     path = os.pathsep.join([*program.search_path, os.environ.get(_PATH, "")]).rstrip(os.pathsep)
     os.environ[_PATH] = path
-    backend, choice = open_backend(engine, master, dict(settings))
+    # Functions of the file find other files where it does.
+    backend, choice = open_backend(engine, master, dict(settings), isolated=False)
     print(f"engine: {choice.engine}. {choice.reason}", file=sys.stderr, flush=True)
     token = secrets.token_urlsafe(32)
-    with running(backend, Access(token=token)) as (_, port):
+    with TemporaryDirectory() as folder, running(backend, Access(token=token)) as (_, port):
+        backend.script = Path(folder) / "functions"
         variables = {
             **os.environ,
             "SPARK_REMOTE": f"sc://localhost:{port}/;token={token}",
@@ -54,7 +58,7 @@ def run_script(
         for name in ("MASTER", "SPARK_API_MODE", "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
             variables.pop(name, None)
         process = subprocess.Popen(
-            [sys.executable, "-m", _LAUNCH, program.to_json()], env=variables
+            [sys.executable, "-m", _LAUNCH, program.to_json(), str(backend.script)], env=variables
         )
         # Ctrl-C goes to both: the file decides what comes of it.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)

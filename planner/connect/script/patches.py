@@ -1,4 +1,4 @@
-"""What is changed in PySpark and in Python where `stateplan explain` runs a user's file.
+"""What is changed in PySpark and in Python where `stateplan explain` or `run` runs a user's file.
 
 All of it happens in that process alone, and here. A file is written for an application that it
 starts on a cluster, with a JVM, data and time; over Connect to a planner it has none of them.
@@ -132,6 +132,22 @@ class Patches:
         classic: Any = SparkSession
         classic.__new__ = lambda cls, *arguments, **named: session()
         Rules.passed_through = (SparkSession.Builder,)
+
+    def functions_of_batches(self, named: Callable[[Any, Any], bytes]) -> None:
+        """foreachBatch functions stay in this process, as an application's do.
+
+        Args:
+            named: takes a function and its session, and gives what stands for it.
+        """
+
+        def for_each_batch(writer: Any, function: Any) -> Any:
+            sent = writer._write_proto.foreach_batch.python_function
+            sent.command = named(function, writer._session)
+            sent.python_ver = f"{sys.version_info[0]}.{sys.version_info[1]}"
+            return writer
+
+        writer: Any = readwriter.DataStreamWriter
+        writer.foreachBatch = for_each_batch
 
     def _contexts(self) -> None:
         """Classes that need a JVM, or that Connect's client lacks."""

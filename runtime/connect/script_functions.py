@@ -1,0 +1,66 @@
+"""foreachBatch functions of a file that `stateplan run` runs, called in the file's own process.
+
+As in a classic application: what a function changes is there for the rest of the file, and what it
+uses need not be pickled.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql.connect.session import SparkSession
+
+from .batch_calls import Question, name_of_function
+from .batch_worker import Function, answer_all
+
+
+class ScriptFunctions:
+    """The file's functions, by their numbers.
+
+    Args:
+        path: of the socket at which the endpoint asks for them.
+        url: of the endpoint.
+    """
+
+    def __init__(self, path: Path, url: str) -> None:
+        self._url = url
+        self._functions: list[tuple[Function, Any]] = []
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(path))
+        self._listening.listen()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def add(self, function: Function, session: Any) -> bytes:
+        """Take in a function that is given in a session; what stands for it."""
+        self._functions.append((function, session))
+        return name_of_function(len(self._functions) - 1)
+
+    def _accept(self) -> None:
+        while True:
+            connection, _ = self._listening.accept()
+            threading.Thread(target=self._serve, args=[connection], daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        sessions: dict[str, Any] = {}
+
+        def load(question: Question) -> Function:
+            function, session = self._functions[int(str(question["function"]))]
+            sessions[session.session_id] = session
+            return function
+
+        def of_batch(question: Question) -> Any:
+            number, user = question["session"], question["user"]
+            if number not in sessions:
+                session: Any = SparkSession(
+                    connection=f"{self._url};session_id={number};user_id={user}"
+                )
+                sessions[str(number)] = session
+            active: Any = SparkSession
+            active._active_session.session = sessions[str(number)]  # of this thread
+            return sessions[str(number)]
+
+        with connection, connection.makefile("r") as questions, connection.makefile("w") as answers:
+            answer_all(questions, answers, load, of_batch)
