@@ -94,12 +94,12 @@ class ExpectedBatch(_Strict):
 
 
 class ExpectedError(_Strict):
-    """How a scenario expects that the query fails."""
+    """How a scenario expects that the query fails; some errors of Spark's have no condition."""
 
     phase: str
     step: int | None = None
     batch: int | None = None
-    condition: str
+    condition: str | None
     message: str | None = None
 
 

@@ -24,7 +24,6 @@ expect:
     - step: 0
       id: 0
       rows: [["a", 2]]
-      watermark_ms: null
       state:
         - operator: stateStoreSave
           rows_total: 1
