@@ -49,7 +49,12 @@ def for_arrow(frame: DataFrame) -> DataFrame:
     """The same rows, whose `toArrow` gives them all.
 
     PySpark's fails where a struct is null that has a field which never is: here such fields may be.
+    Rows of this process, which stand for a DataFrame, stay as they are.
     """
+    from pyspark.sql import DataFrame
+
+    if not isinstance(frame, DataFrame):
+        return frame
     kinds = [field.dataType for field in frame.schema.fields]
     if not any(_NEVER_NULL in kind.json() for kind in kinds):
         return frame

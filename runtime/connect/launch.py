@@ -3,9 +3,9 @@
     python -m stateplan.runtime.connect.launch PROGRAM SOCKET
 
 PROGRAM is a `Program` as JSON; SPARK_REMOTE names the endpoint, which calls the file's foreachBatch
-functions at SOCKET. A file is written for an
-application that it starts itself: its builder's master and static settings are those of the engine
-that runs already, and `sparkContext` is there for what needs no JVM. Exit status: the file's own.
+functions at SOCKET. A file is written for an application that it starts itself: its builder's
+master and static settings are those of the engine that runs already, and `sparkContext` is there
+for what needs no JVM. Exit status: the file's own.
 """
 
 from __future__ import annotations

@@ -129,13 +129,16 @@ class _Column:
         cast = Cast(child=own, type_=self._shown, time_zone=time_zone)
         program = None
         if not _repeats_names(data_type):
-            program = compile_program([own if self._shown == data_type else cast], [own])
+            wanted = own if self._shown == data_type else cast
+            program = compile_program([wanted], [own], untouched=True)
         self.program = None if program is None else Evaluator(program)
 
     def selected(self, place: int) -> str:
         """What an engine is asked for."""
         own = f"c{place}"
-        return own if self.program else f"CAST({own} AS {type_sql(self._shown)}) AS {own}"
+        return (
+            own if self.program is not None else f"CAST({own} AS {type_sql(self._shown)}) AS {own}"
+        )
 
     def texts(self, values: Any) -> list[str]:
         """The text of each value."""
@@ -177,9 +180,10 @@ def _texts(values: Any) -> list[str]:
     kind = values.type
     if pa.types.is_struct(kind):
         parts = [_texts(part) for part in values.flatten()]
-        found = ["{" + ", ".join(row) + "}" for row in zip(*parts, strict=True)]
+        found = zip(*parts, strict=True) if parts else [()] * len(values)
         return [
-            text if value.is_valid else "NULL" for text, value in zip(found, values, strict=True)
+            "{" + ", ".join(row) + "}" if value.is_valid else "NULL"
+            for row, value in zip(found, values, strict=True)
         ]
     return [_text(value) if value.is_valid else "NULL" for value in values]
 
@@ -202,13 +206,18 @@ def text_table(names: Sequence[str], rows: Sequence[Sequence[str]], width: int |
     cells = [head, *([_cut(value.translate(_ESCAPES), width) for value in row] for row in rows)]
     widths = [max(_NARROWEST, *map(_room, column)) for column in zip(*cells, strict=True)]
     rule = "+" + "+".join("-" * w for w in widths) + "+"
-    lines = ["|" + "|".join(map(_padded, row, widths, [width] * len(row))) + "|" for row in cells]
-    return "\n".join([rule, lines[0], rule, *lines[1:], rule])
+    left = width is None
+    lines = (
+        "|" + "|".join(_padded(value, w, left) for value, w in zip(row, widths, strict=True)) + "|"
+        for row in cells
+    )
+    first, *rest = lines
+    return "\n".join([rule, first, rule, *rest, rule])
 
 
-def _padded(value: str, room: int, width: int | None) -> str:
+def _padded(value: str, room: int, left: bool) -> str:
     rest = " " * (room - _room(value))
-    return value + rest if width is None else rest + value
+    return value + rest if left else rest + value
 
 
 def _room(value: str) -> int:
