@@ -12,6 +12,7 @@ from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 from pyspark.sql.connect import proto
 
+from ..model.conditions import conditions
 from ..model.errors import StateplanError
 from .places import Message
 
@@ -60,7 +61,7 @@ class ErrorBook:
         )
 
     def details(self, request: Message) -> Message:
-        """The answer to FetchErrorDetails: the whole message; hint and place as parameters."""
+        """The answer to FetchErrorDetails: the whole message; hint and place as parameters, too."""
         answer = proto.FetchErrorDetailsResponse(session_id=request.session_id)
         error = self.errors.get(request.error_id)
         if error is None:
@@ -69,6 +70,10 @@ class ErrorBook:
         sent.error_type_hierarchy.append(class_of(error))
         if error.condition:
             sent.spark_throwable.error_class = error.condition
+            entry = conditions().get(error.condition)
+            if entry is not None and entry.sql_state:
+                sent.spark_throwable.sql_state = entry.sql_state
+        sent.spark_throwable.message_parameters.update(error.parameters)
         sent.spark_throwable.message_parameters["hint"] = error.hint
         if error.subject:
             sent.spark_throwable.message_parameters["subject"] = ".".join(error.subject)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Literal, Self
 
 from .conditions import conditions
@@ -31,11 +33,13 @@ class StateplanError(Exception):
         tree: the logical plan that Spark appends to an analysis error's text, if any.
         place: the line of Python code that it comes from (`job.py:12`), if that is known.
         subject: the parts of the name that is not known, where that is what is wrong.
+        parameters: what the condition's template says of this case, by Spark's names.
     """
 
     phase: Phase = "description"
     place: str | None = None
     subject: tuple[str, ...] = ()
+    parameters: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self, condition: str | None, message: str, *, hint: str = "", tree: str | None = None
@@ -59,7 +63,9 @@ class StateplanError(Exception):
             parameters: a value for each parameter of the template, quoted as Spark quotes it.
         """
         entry = conditions()[condition]
-        return cls(condition, entry.message(parameters), hint=hint or entry.hint, tree=tree)
+        error = cls(condition, entry.message(parameters), hint=hint or entry.hint, tree=tree)
+        error.parameters = {name.rstrip("_"): str(value) for name, value in parameters.items()}
+        return error
 
     def __str__(self) -> str:
         return f"{self.message}\nHint: {self.hint}"

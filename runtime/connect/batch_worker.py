@@ -33,26 +33,24 @@ def end_with(parent: int) -> None:
 def answer_all(
     questions: Iterable[str],
     answers: IO[str],
-    load: Callable[[Question], Function],
-    session: Callable[[Question], Any],
+    load: Callable[[Question], tuple[Function, Any]],
 ) -> None:
     """Answer questions until there are no more.
 
     Args:
         questions: of one function.
         answers: where answers go.
-        load: the function that the first question names.
-        session: the session that has the rows of a batch.
+        load: the function that the first question names, and the session of its batches.
     """
-    function: Function | None = None
+    loaded: tuple[Function, Any] | None = None
     for line in questions:
         question = json.loads(line)
         try:
-            if function is None:
-                function = load(question)
+            if loaded is None:
+                loaded = load(question)
             else:
-                frame = session(question)._create_remote_dataframe(question["frame"])
-                function(frame, question["batch"])
+                function, session = loaded
+                function(session._create_remote_dataframe(question["frame"]), question["batch"])
             answer = {}
         except BaseException as error:
             message = f"{type(error).__name__}: {error}"
@@ -66,27 +64,15 @@ def main(answers: IO[str], url: str, root: str) -> None:
     """Answer the questions on standard input."""
     from pyspark.sql.connect.session import SparkSession
 
-    sessions: dict[str, Any] = {}
-
-    def session(session_id: str, user: str) -> Any:
-        if session_id not in sessions:
-            made = SparkSession.builder.remote(f"{url};session_id={session_id};user_id={user}")
-            sessions[session_id] = made.create()
-        # What the function finds as the active session is that of the batch.
-        SparkSession._default_session = sessions[session_id]
-        SparkSession._active_session.session = sessions[session_id]
-        return sessions[session_id]
-
-    def load(question: Question) -> Function:
-        session(root, str(question["user"]))  # one that the function holds comes back as this one
+    def load(question: Question) -> tuple[Function, Any]:
+        builder = SparkSession.builder.remote(f"{url};session_id={root};user_id={question['user']}")
+        # The session that the function finds as the active one, and that it holds, is this one.
+        session: Any = builder.create()
         with open(str(question["function"]), "rb") as file:
             function: Function = CloudPickleSerializer().loads(file.read())  # type: ignore[no-untyped-call]
-        return function
+        return function, session
 
-    def of_batch(question: Question) -> Any:
-        return session(str(question["session"]), str(question["user"]))
-
-    answer_all(sys.stdin, answers, load, of_batch)
+    answer_all(sys.stdin, answers, load)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A client's foreachBatch function, which is called beside its stream.
 
-It is a client of the endpoint, on the session that the batch's DataFrame belongs to.
+It is a client of the endpoint on the session that started the stream, as Spark's server has it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.connect import proto
-from pyspark.sql.connect.plan import Checkpoint
+from pyspark.sql.connect.dataframe import DataFrame
+from pyspark.sql.connect.plan import CachedRemoteRelation, Checkpoint
 
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.output_modes import OutputMode
@@ -20,7 +21,7 @@ from ..sinks import Sink
 from .batch_calls import Answer, BatchCalls, CallsOfProcess, CallsOfScript, number_of_function
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame as AnyDataFrame
 
     from .client_session import ClientSession
 
@@ -76,17 +77,10 @@ class BatchFunctionSink(Sink):
         self._calls = process
         return process.load(self._command, session.user)
 
-    def write(self, frame: DataFrame, batch_id: int) -> int | None:
+    def write(self, frame: AnyDataFrame, batch_id: int) -> int | None:
         assert self._calls is not None
-        with self._computed(frame) as (owner, relation_id):
-            answer = self._calls.ask(
-                {
-                    "session": owner,
-                    "user": self._session.user,
-                    "frame": relation_id,
-                    "batch": batch_id,
-                }
-            )
+        with self._computed(frame) as relation_id:
+            answer = self._calls.ask({"frame": relation_id, "batch": batch_id})
         if "error" in answer:
             raise UsersFunctionFailed(answer["error"], answer["trace"])
         return None
@@ -97,22 +91,40 @@ class BatchFunctionSink(Sink):
             calls.stop()
 
     @contextmanager
-    def _computed(self, frame: DataFrame) -> Iterator[tuple[str, str]]:
-        """A batch's rows, kept by the engine: the session that has them, and their id there."""
-        if self._session.backend.embedded:
-            relation_id = str(uuid.uuid4())
-            self._session.backend.rows[relation_id] = rows_relation(frame.toArrow())
+    def _computed(self, frame: AnyDataFrame) -> Iterator[str]:
+        """A batch's rows, kept by the engine: their id in the client's session.
+
+        Of that session are what the function reads besides, and what it joins them with.
+        """
+        relation_id = f"stateplan_{uuid.uuid4().hex}"
+        with self._kept(frame, relation_id) as relation:
+            self._session.backend.rows[relation_id] = relation
             try:
-                yield self._session.id, relation_id
+                yield relation_id
             finally:
                 del self._session.backend.rows[relation_id]
+
+    @contextmanager
+    def _kept(self, frame: AnyDataFrame, name: str) -> Iterator[Any]:
+        """A batch's rows, computed: a relation that every session of the engine can read."""
+        if self._session.backend.embedded:
+            yield rows_relation(frame.toArrow())
             return
         sent: Any = frame
-        client = sent.sparkSession.client
+        owner, client = sent.sparkSession, sent.sparkSession.client
         command = Checkpoint(child=sent._plan, local=True, eager=True).command(client)
         _, properties, _ = client.execute_command(command, sent._plan.observations)
-        kept: Any = properties["checkpoint_command_result"]  # until it goes, the engine has it
-        yield sent.sparkSession.session_id, kept._plan._relation_id
+        found: Any = properties["checkpoint_command_result"]
+        # Until this goes, the engine has the rows.
+        kept = DataFrame(CachedRemoteRelation(found._plan._relation_id, owner), owner)
+        kept.createGlobalTempView(name)
+        try:
+            read = proto.Read(
+                named_table=proto.Read.NamedTable(unparsed_identifier=f"global_temp.{name}")
+            )
+            yield proto.Relation(read=read)
+        finally:
+            owner.catalog.dropGlobalTempView(name)
 
 
 def rows_relation(rows: Any) -> Any:

@@ -18,6 +18,7 @@ from typing import Any
 from pyspark.errors import PySparkAttributeError, PySparkException
 
 from ...planner.connect.call_sites import record
+from ...planner.connect.classic import adopt_habits
 from ...planner.connect.script import workspace
 from ...planner.connect.script.context import PlannedContext, session
 from ...planner.connect.script.launch import BAD_INPUT, FAILED, Launch
@@ -77,8 +78,9 @@ class RunLaunch(Launch):
     def _prepare(self) -> None:
         os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
         record()
+        adopt_habits()
         self.patches.sessions()
-        functions = ScriptFunctions(self._socket, os.environ["SPARK_REMOTE"])
+        functions = ScriptFunctions(self._socket)
         self.patches.functions_of_batches(functions.add)
         context = RunContext.__new__(RunContext)
         workspace.provide(session, context, self.program.arguments, {})

@@ -19,6 +19,15 @@ def may_stream(message: Any) -> bool:
     return any(map(may_stream, parts(message)))
 
 
+def asked_for(relation: Message) -> Message:
+    """The relation whose rows a client asks for, as rows or shown as text."""
+    match relation.WhichOneof("rel_type"):
+        case "show_string" | "html_string" as kind:
+            shown: Message = getattr(relation, kind).input
+            return shown
+    return relation
+
+
 def relations(message: Any) -> Iterator[Message]:
     """The outermost relations in a request."""
     for part in parts(message):

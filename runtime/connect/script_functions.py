@@ -22,11 +22,9 @@ class ScriptFunctions:
 
     Args:
         path: of the socket at which the endpoint asks for them.
-        url: of the endpoint.
     """
 
-    def __init__(self, path: Path, url: str) -> None:
-        self._url = url
+    def __init__(self, path: Path) -> None:
         self._functions: list[tuple[Function, Any]] = []
         self._listening = socket.socket(socket.AF_UNIX)
         self._listening.bind(str(path))
@@ -44,23 +42,11 @@ class ScriptFunctions:
             threading.Thread(target=self._serve, args=[connection], daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
-        sessions: dict[str, Any] = {}
-
-        def load(question: Question) -> Function:
+        def load(question: Question) -> tuple[Function, Any]:
             function, session = self._functions[int(str(question["function"]))]
-            sessions[session.session_id] = session
-            return function
-
-        def of_batch(question: Question) -> Any:
-            number, user = question["session"], question["user"]
-            if number not in sessions:
-                session: Any = SparkSession(
-                    connection=f"{self._url};session_id={number};user_id={user}"
-                )
-                sessions[str(number)] = session
             active: Any = SparkSession
-            active._active_session.session = sessions[str(number)]  # of this thread
-            return sessions[str(number)]
+            active._active_session.session = session  # of this thread
+            return function, session
 
         with connection, connection.makefile("r") as questions, connection.makefile("w") as answers:
-            answer_all(questions, answers, load, of_batch)
+            answer_all(questions, answers, load)

@@ -16,6 +16,7 @@ from pyspark.sql.connect.proto.base_pb2_grpc import (
 )
 
 from ...planner.connect.analyze import analyze
+from ...planner.connect.failures import not_started
 from ...planner.connect.places import Message
 from ...planner.connect.service import signed
 from ...planner.connect.sql_commands import created_view
@@ -23,7 +24,7 @@ from .backend import Backend
 from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
 from .engine_errors import with_way_out
-from .messages import put_rows, relations
+from .messages import asked_for, put_rows, relations
 from .starting import start
 
 # The client asks for it and compresses large plans by it; they are to be read here.
@@ -82,8 +83,11 @@ class RunService(SparkConnectServiceServicer):
         kind = request.plan.command.WhichOneof("command_type")
         if kind in _OURS:
             return self._answers(request, context, str(kind))
-        if self._backend.embedded and self._of_streams(request, kind):
-            return self._views_of_streams(request, str(kind))
+        if self._backend.embedded:
+            if self._of_streams(request, kind):
+                return self._views_of_streams(request, str(kind))
+            if kind is None and self.session(request).reads_stream(asked_for(request.plan.root)):
+                raise not_started()
         return self._executed(request, context, kind)
 
     def _of_streams(self, request: Message, kind: str | None) -> bool:

@@ -2,13 +2,14 @@
 
 PySpark's worker reads functions and Arrow batches from a stream, and writes Arrow batches to
 another; here both are in memory. So values become Python's, and results Arrow's, as natively.
+Functions that natively get pickled rows are called here, with what the JVM would make of a value.
 """
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from io import BytesIO
 from typing import Any
@@ -17,6 +18,7 @@ import pyarrow as pa
 
 from ..kernels.errors import KernelError
 from ..kernels.user_state.functions import users_code
+from ..kernels.user_state.values import from_arrow, stored, to_arrow
 from ..state.rows import columns_of, concat
 
 TIME_ZONE = "spark.sql.session.timeZone"
@@ -37,6 +39,29 @@ class PythonCall:
     commands: tuple[bytes, ...]
     places: tuple[int, ...]
     names: tuple[str, ...]
+
+    def of_values(self) -> tuple[Callable[..., Any], Any]:
+        """The call as one function of values by their positions, and the type it is declared with.
+
+        Raises:
+            KernelError: a function cannot be unpickled here (`PYTHON_EXCEPTION`).
+        """
+        from pyspark.serializers import CloudPickleSerializer
+        from pyspark.util import fail_on_stopiteration
+
+        with users_code():
+            loaded = [CloudPickleSerializer().loads(command) for command in self.commands]  # type: ignore[no-untyped-call]
+        by_place = self.names.count("")
+        by_name = self.names[by_place:]
+
+        def call(*values: Any) -> Any:
+            named = dict(zip(by_name, values[by_place:], strict=True))
+            result = loaded[0][0](*values[:by_place], **named)
+            for function, _ in loaded[1:]:
+                result = function(result)
+            return result
+
+        return fail_on_stopiteration(call), loaded[-1][1]  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +119,12 @@ class PythonCalls:
                 declared with (`ARROW_TYPE_MISMATCH`).
         """
         from pyspark.serializers import CPickleSerializer
+        from pyspark.util import PythonEvalType
         from pyspark.worker import EvalConf, RunnerConf, read_udfs
 
+        if self.kind == PythonEvalType.SQL_BATCHED_UDF:
+            yield from self._results_of_pickled(rows)
+            return
         runner, evaluation = RunnerConf(), EvalConf()
         runner.load(_texts(self.settings))
         evaluation.load(_texts({"input_type": self.schema}))
@@ -110,6 +139,30 @@ class PythonCalls:
         made.seek(_INT.size)  # behind the mark that a stream begins
         for batch in pa.ipc.open_stream(made):
             yield self._checked(_fields(batch) if self.over_partitions else batch)
+
+    def _results_of_pickled(self, rows: Iterable[Any]) -> Iterator[Any]:
+        """As `results`, of functions that natively get and give pickled values."""
+        from pyspark.sql.types import StructType
+
+        types = [f.dataType for f in StructType.fromJson(json.loads(self.schema)).fields]
+        functions = [call.of_values() for call in self.calls]
+        for batch in rows:
+            given = [
+                [kind.fromInternal(value) for value in from_arrow(batch.column(place), kind)]
+                for place, kind in zip(self.arguments, types, strict=True)
+            ]
+            columns = []
+            for call, (function, kind), wanted in zip(
+                self.calls, functions, self.output, strict=True
+            ):
+                arguments = [given[place] for place in call.places]
+                with users_code():
+                    values = [
+                        stored(kind.toInternal(function(*(a[row] for a in arguments))), kind)
+                        for row in range(batch.num_rows)
+                    ]
+                columns.append(_under(to_arrow(values, kind), wanted.type))
+            yield columns_of(columns, self.output, batch.num_rows)
 
     def _checked(self, batch: Any) -> Any:
         """Results under the types that were declared."""

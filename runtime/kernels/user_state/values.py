@@ -1,4 +1,4 @@
-"""Values of user-defined state as Spark stores them.
+"""Values of user-defined state as Spark stores them, and of functions whose rows are pickled.
 
 PySpark sends a value to the JVM pickled, in its internal form (`DataType.toInternal`: days,
 microseconds, tuples), and the JVM makes of it what the schema says: what does not fit a type is
@@ -9,12 +9,14 @@ holds in memory here; Arrow has it in files.
 from __future__ import annotations
 
 import decimal
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..errors import KernelError
+from ..expressions.values.java_numbers import shown_floats
 
 _BITS = {"ByteType": 8, "ShortType": 16, "IntegerType": 32, "LongType": 64}
 _COUNTED = (
@@ -84,10 +86,34 @@ def _text(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case list() | tuple():
-            return "[" + ", ".join("null" if item is None else _text(item) for item in value) + "]"
-        case decimal.Decimal():
-            return str(value)
+            return "[" + ", ".join(map(_text, value)) + "]"
+        case dict():
+            pairs = sorted(value.items(), key=_bucket(len(value)))
+            return "{" + ", ".join(f"{_text(k)}={_text(v)}" for k, v in pairs) + "}"
+        case float():
+            return str(shown_floats(pa.array([value]))[0].as_py())
+        case None:
+            return "null"
     return str(value)
+
+
+def _bucket(length: int) -> Callable[[tuple[Any, Any]], int]:
+    """The place of an entry in a Java HashMap of so many, whose keys are strings or numbers."""
+    size = 16
+    while length > size * 3 // 4:
+        size *= 2
+
+    def place(entry: tuple[Any, Any]) -> int:
+        key, found = entry[0], 0
+        if isinstance(key, int):
+            found = (key ^ key >> 32) if key >> 31 not in (0, -1) else key
+        elif isinstance(key, str):
+            for unit in np.frombuffer(key.encode("utf-16-le"), np.uint16).tolist():
+                found = found * 31 + unit
+        found &= 0xFFFFFFFF
+        return (found ^ found >> 16) & size - 1
+
+    return place
 
 
 def _decimal(value: decimal.Decimal, kind: Any) -> decimal.Decimal:
@@ -97,8 +123,8 @@ def _decimal(value: decimal.Decimal, kind: Any) -> decimal.Decimal:
     if len(rounded.as_tuple().digits) > kind.precision and rounded != 0:
         raise KernelError(
             "STATEPLAN_STATE_VALUE",
-            f"[STATEPLAN_STATE_VALUE] The decimal {value} of a state variable has more digits than "
-            f"its type {kind.simpleString()}.",
+            f"[STATEPLAN_STATE_VALUE] The decimal {value} has more digits than its type "
+            f"{kind.simpleString()}.",
         )
     return rounded
 

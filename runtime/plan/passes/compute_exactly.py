@@ -53,9 +53,6 @@ from .division import Division
 from .exact_steps import ExactSteps, not_exact
 from .share_arguments import LONGEST, share_arguments, text_size
 
-CALLED_KINDS = frozenset((101, 200, 204, 250, 251))
-"""PySpark's numbers of functions over columns (PythonEvalType) that get and give Arrow batches."""
-
 
 def compute_exactly(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
     """The plan in which every expression is computed as Spark does.
@@ -338,9 +335,6 @@ class _Exactly:
             ).to_attribute()
 
         def called(call: PythonUDF) -> PythonUDF:
-            if call.exact_kind not in CALLED_KINDS:
-                reason = "its rows would be pickled: it was declared with useArrow=False"
-                raise not_exact(f"the function {pretty(call)}", reason, call)
             return replace(call, arguments=tuple(map(argument, call.arguments)))
 
         functions = tuple(map(called, calls.functions))
