@@ -140,6 +140,25 @@ def test_a_lone_null_has_no_line_in_csv_files(spark: SparkSession, tmp_path: Pat
     compare(frame, "s STRING", tmp_path, {"format": "csv"})
 
 
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"format": "json"},
+        {"format": "json", "options": {"compression": "gzip", "maxRecordsPerFile": "1"}},
+        {"format": "json", "parts": ("k",)},
+        {"format": "csv"},
+        {"format": "csv", "options": {"header": "true"}},
+    ],
+    ids=str,
+)
+def test_no_rows_have_a_file_without_partitions(
+    spark: SparkSession, tmp_path: Path, written: Mapping[str, Any]
+) -> None:
+    schema = "k STRING, v INT"
+    compare(spark.createDataFrame([], schema), schema, tmp_path, written)
+    assert bool(files(tmp_path / "here")) == ("parts" not in written)
+
+
 def test_directories_are_named_as_spark_names_them(spark: SparkSession, tmp_path: Path) -> None:
     rows = [(sign, f"v{number}") for number, sign in enumerate((None, "", *SIGNS))]
     schema = "`k=/ey` STRING, v STRING"
@@ -301,8 +320,9 @@ def test_a_stream_writes_the_files_that_sparks_own_writes(
 
 @pytest.mark.embedded
 def test_the_embedded_engine_writes_sparks_files_or_none(tmp_path: Path) -> None:
-    def run(sink: Mapping[str, Any]) -> None:
-        query = stateplan.sql("SELECT k, t, 1 AS n FROM STREAM events", sources={"events": SOURCE})
+    def run(sink: Mapping[str, Any], where: str = "") -> None:
+        select = f"SELECT k, t, 1 AS n FROM STREAM events {where}"
+        query = stateplan.sql(select, sources={"events": SOURCE})
         rows = {"events": [(None, at), ("", at), ("a b:c", at)]}
         handle = query.run(sources=rows, sink=sink, engine="embedded", trigger="available_now")
         handle.await_termination()
@@ -318,6 +338,10 @@ def test_the_embedded_engine_writes_sparks_files_or_none(tmp_path: Path) -> None
     run({"format": "parquet", "path": str(tmp_path / "parted"), "partition_by": ["k"]})
     table = pa.concat_tables(map(pq.read_table, (tmp_path / "parted").glob("k=*/*.parquet")))
     assert table.column("n").to_pylist() == [1, 1, 1]
+    run({"format": "parquet", "path": str(tmp_path / "none")}, "WHERE k > 'z'")
+    (file,) = (tmp_path / "none").glob("part-*.parquet")
+    empty = pq.read_table(file)
+    assert (empty.num_rows, empty.schema.names) == (0, ["k", "t", "n"])
     for sink, words in (
         ({"format": "orc"}, "no orc files"),
         ({"format": "csv", "options": {"escapeQuotes": "false"}}, "'escapequotes' = 'false'"),

@@ -61,7 +61,7 @@ class PythonCall:
                 result = function(result)
             return result
 
-        return fail_on_stopiteration(call), loaded[-1][1]  # type: ignore[no-untyped-call]
+        return fail_on_stopiteration(call), loaded[-1][1]
 
 
 @dataclass(frozen=True, kw_only=True)

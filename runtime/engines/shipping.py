@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...planner.model.errors import RuntimeFailure
 from ..failures import innermost
+from .spark_session import context_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,7 +108,7 @@ def ship(spark: SparkSession) -> None:
 
 def is_this_python(spark: SparkSession) -> bool:
     """Whether a session's workers run on this machine, by this Python and what it has installed."""
-    context: Any = getattr(spark, "sparkContext", None)  # Spark Connect has none
+    context: Any = context_of(spark)
     if context is None or not (context.master == "local" or context.master.startswith("local[")):
         return False
     command = shutil.which(spark.conf.get(_OWN_PYTHON, None) or context.pythonExec)

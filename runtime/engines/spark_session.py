@@ -19,6 +19,7 @@ from ..failures import innermost
 from .settings import session_settings
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 # Planned for one machine or a small cluster; a user's own settings win.
@@ -35,6 +36,8 @@ _MASTER_HINT = (
     "A master reads local[2], local[*], spark://host:7077, yarn, k8s://https://host or, for Spark "
     "Connect, sc://host."
 )
+
+_SPLITS = re.compile(r"splits=(\d+)")
 
 
 def start_session(
@@ -234,13 +237,24 @@ def configure(own: SparkSession, conf: Conf, tasks: int) -> None:
             ) from error
 
 
+def context_of(spark: SparkSession) -> SparkContext | None:
+    """The SparkContext behind a session, where it is of this process: a classic session's, or that
+    of a Spark Connect server that was started here."""
+    context: SparkContext | None = getattr(spark, "sparkContext", None)  # Spark Connect has none
+    if context is None:
+        from pyspark import SparkContext
+
+        active = SparkContext._active_spark_context
+        if active is not None and active.applicationId == spark.conf.get("spark.app.id", None):
+            context = active
+    return context
+
+
 def cores(spark: SparkSession) -> int:
     """Spark's default parallelism."""
-    try:
-        context: Any = spark.sparkContext
+    context = context_of(spark)
+    if context is not None:
         return int(context.defaultParallelism)
-    except Exception:  # Spark Connect has no context: a range has a partition for each core
-        from pyspark.sql import functions as F
-
-        parts = spark.range(1000).select(F.spark_partition_id().alias("p")).distinct()
-        return max(1, parts.count())
+    rows: Any = spark.range(1000)  # a range has a partition for each core
+    found = _SPLITS.search(rows._explain_string())
+    return int(found[1]) if found else 1

@@ -6,6 +6,7 @@ import contextlib
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,6 +70,7 @@ class FileSink(Sink):
         self._log = output_log(self.directory)
         self._staged: tuple[int, Path] | None = None
         self._writer: FileWriter | None = None
+        self._of_no_rows: FileWriter | None = None  # where the engine writes no file of them
         self._texts: Sequence[int] = ()  # the places of partition columns that are strings
 
     @classmethod
@@ -108,19 +110,21 @@ class FileSink(Sink):
             for number, field in enumerate(schema.fields)
             if field.name in self._partition_by and isinstance(field.data_type, StringType)
         ]
-        if self._engine_writes(schema, engine):
-            return
-        self._writer = FileWriter(
+        writer = FileWriter(
             format=self.format,
             schema=schema,
             options=self._options,
             partition_by=self._partition_by,
             time_zone=conf.time_zone,
         )
-        reason = self._writer.unsupported()
-        if reason is not None and engine.writes:
-            self._writer = None
-        elif reason is not None:
+        if self._engine_writes(schema, engine):
+            if not engine.writes:
+                self._of_no_rows = replace(writer, options={})
+            return
+        reason = writer.unsupported()
+        if reason is None:
+            self._writer = writer
+        elif not engine.writes:
             raise RuntimeFailure(
                 NOT_EXACT,
                 f"The embedded engine does not write {self.format} files as Spark does: {reason}.",
@@ -166,6 +170,10 @@ class FileSink(Sink):
         if self._partition_by:
             writer = writer.partitionBy(*self._partition_by)
         writer.save(f"file://{staging}")
+        if self._of_no_rows is not None and not any(staging.iterdir()):
+            kinds = [arrow_type(field.data_type) for field in self._of_no_rows.schema.fields]
+            rows = pa.table([pa.array([], kind) for kind in kinds], names=list(map(str, kinds)))
+            self._of_no_rows.write(staging, rows)
 
     def _in_folders(self, frame: DataFrame) -> DataFrame:
         """The rows with one text for each folder: Spark would make the same file twice there."""

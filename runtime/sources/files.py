@@ -193,7 +193,7 @@ class FileSource(Source):
                 self._clean(path)
 
     def _files(self, start: Offset | None, end: Offset) -> tuple[list[str], list[int]]:
-        """The files of a range, in order, and their sizes.
+        """The files of a range and their sizes: the largest first, as Spark's scan has them.
 
         Raises:
             RuntimeFailure: one is gone.
@@ -210,7 +210,11 @@ class FileSource(Source):
                     f"The file '{gone[0]}'{more} belongs to a batch that has to run, but is gone.",
                     hint="Put the file back, or start with a new checkpoint directory.",
                 )
-            self._known = numbers, paths, [size for size in sizes if size is not None]
+            known = [
+                (path, size) for path, size in zip(paths, sizes, strict=True) if size is not None
+            ]
+            known.sort(key=lambda file: -file[1])
+            self._known = numbers, [path for path, _ in known], [size for _, size in known]
         return self._known[1:]
 
     def _parquet(self, start: Offset | None, end: Offset) -> FileBatch | None:

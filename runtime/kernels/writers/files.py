@@ -55,7 +55,15 @@ _PACKERS: Mapping[str, tuple[str, Callable[[bytes], bytes]]] = {
     "bzip2": (".bz2", bz2.compress),
     "deflate": (".deflate", zlib.compress),
 }
-_PARQUET_PACKERS = ("none", "uncompressed", "snappy", "gzip", "zstd")
+_PARQUET_PACKERS: Mapping[str, tuple[str, str]] = {
+    "none": ("", "none"),
+    "uncompressed": ("", "none"),
+    "snappy": (".snappy", "snappy"),
+    "gzip": (".gz", "gzip"),
+    "zstd": (".zstd", "zstd"),
+    "lz4_raw": (".lz4raw", "lz4"),
+}
+"""What files' names say of a compression, and how PyArrow calls it."""
 _TEXT_FORMATS = {"json": "json", "csv": "csv", "text": "txt"}
 _PATTERNS: Mapping[type[DataType], str] = {
     DateType: "dateformat",
@@ -115,7 +123,7 @@ class FileWriter:
                 refused = len(value) != 1 or value == "\0"
             if refused:
                 return f"it does not write with the option '{name}' = '{value}'"
-        packers = _PACKERS if self.format in _TEXT_FORMATS else _PARQUET_PACKERS
+        packers = (*_PACKERS,) if self.format in _TEXT_FORMATS else (*_PARQUET_PACKERS,)
         if self._packer not in packers:
             return f"it does not write with the compression '{self._packer}'"
         with suppress(KernelError):
@@ -131,7 +139,7 @@ class FileWriter:
         return None
 
     def write(self, directory: Path, rows: pa.Table) -> None:
-        """Write rows into files.
+        """Write rows into files; where there are none, into one that says so, as Spark does.
 
         Args:
             directory: where they go; it is there.
@@ -143,7 +151,10 @@ class FileWriter:
         self._check_types()
         texts: list[list[Any]] = [[] for _ in self._folders]
         parts = []
-        for batch in rows.to_batches():
+        batches = rows.to_batches()
+        if not rows.num_rows and not self.partition_by:
+            batches = [pa.RecordBatch.from_pylist([], rows.schema)]
+        for batch in batches:
             computed = self._evaluator.evaluate(batch)
             for text, column in zip(texts, computed, strict=False):
                 text.append(column)
@@ -280,7 +291,7 @@ class FileWriter:
         if most <= 0:
             yield rows
             return
-        for start in range(0, rows.num_rows, most):
+        for start in range(0, max(rows.num_rows, 1), most):
             yield rows.slice(start, most)
 
     def _write_file(self, directory: Path, rows: pa.Table) -> None:
@@ -288,9 +299,8 @@ class FileWriter:
         if self.format not in _TEXT_FORMATS:
             from pyarrow import parquet
 
-            packer = "none" if self._packer == "uncompressed" else self._packer
-            name = "" if packer == "none" else f".{packer}"
-            parquet.write_table(rows, f"{begin}{name}.parquet", compression=packer)
+            suffix, packer = _PARQUET_PACKERS[self._packer]
+            parquet.write_table(rows, f"{begin}{suffix}.parquet", compression=packer)
             return
         ending = self._options.get("linesep", "\n") if self.format != "csv" else "\n"
         lines, header = rows.column("line"), ""

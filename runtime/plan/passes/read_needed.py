@@ -18,7 +18,7 @@ from ....planner.model.tree import replace
 from ..facts import BatchFacts
 from ..nodes import ReadSource, RuntimeNode, Select
 from ..reading import given_to_reader
-from .merge_selects import combined
+from .merge_selects import combined, merged
 
 
 def read_needed(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
@@ -32,9 +32,8 @@ def read_needed(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
             below = below.child
         if not selects or not isinstance(below, ReadSource):
             return node.map_children(pruned)
-        if len(selects) > 1 and below.metadata:
-            together = combined(selects[-2], selects[-1])
-            selects[-2:] = selects[-2:] if together is None else [together]
+        if below.metadata:
+            selects = _without_struct(selects)
         whole = selects[-1]
         for upper in reversed(selects[:-1]):
             one = combined(upper, whole)
@@ -56,3 +55,15 @@ def read_needed(plan: RuntimeNode, facts: BatchFacts) -> RuntimeNode:
         return source
 
     return pruned(plan)
+
+
+def _without_struct(selects: list[Select]) -> list[Select]:
+    """Selects, the upper first, put together as far as filters pass on the struct of the last."""
+    put_together = combined
+    while len(selects) > 1:
+        together = put_together(selects[-2], selects[-1])
+        if together is None:
+            break
+        selects = [*selects[:-2], together]
+        put_together = merged
+    return selects
