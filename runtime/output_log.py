@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from .compactible_log import CompactibleLog, Entry
 from .files import corrupt, file_uri
-from .listing import FoundFile
+from .listing import FoundFile, is_glob, list_files
 from .state.storage import Location
 
 SINK_LOG = "_spark_metadata"
@@ -37,6 +37,19 @@ def visible_files(directory: Path) -> list[FoundFile]:
         else:
             files[file.path] = file
     return list(files.values())
+
+
+def found_files(
+    location: str, *, recursive: bool = False, name_glob: str | None = None
+) -> list[FoundFile]:
+    """The files below a location (`list_files`); of an output directory those its log has.
+
+    Raises:
+        RuntimeFailure: the log is corrupt.
+    """
+    if not is_glob(location) and (Path(location) / SINK_LOG).is_dir():
+        return visible_files(Path(location))
+    return list_files(location, recursive=recursive, name_glob=name_glob)
 
 
 def entry_of(path: Path, place: Path) -> Entry:

@@ -59,7 +59,7 @@ class ScannedFiles:
             if reader.format == "parquet":
                 files = one.source.batch_files(one.start, one.end)
             else:
-                files = files_of(one.source.batch_paths(one.start, one.end), reader.schema)
+                files = files_of(one.source.batch_paths(one.start, one.end), reader)
             if files is not None:
                 found[one.name] = replace(files, metadata=self._metadata(reader))
         if found:

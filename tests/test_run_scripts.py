@@ -96,6 +96,32 @@ for writer in (rows.writeStream.foreachBatch(each), rows.writeStream.foreach(Nam
 print(found, sorted(name for name in os.listdir() if name.startswith("row-")))
 """
 
+_SESSIONS = """
+names = spark.read.schema("k string, v int").json(sys.argv[1]).withColumnRenamed("v", "w")
+joined = []
+
+
+def join(rows, number):
+    joined.extend(tuple(row) for row in rows.join(names, "k").collect())
+
+
+rows = spark.readStream.schema("k string, v int").json(sys.argv[1])
+rows.writeStream.foreachBatch(join).trigger(availableNow=True).start().awaitTermination()
+print(sorted(joined))
+totals = rows.groupBy().agg({"v": "sum", "k": "max", "*": "count"})
+query = totals.writeStream.format("memory").queryName("totals").outputMode("complete")
+query.trigger(availableNow=True).start().awaitTermination()
+print(spark.table("totals").columns, tuple(spark.table("totals").first()))
+try:
+    rows.select("nothing").columns
+except Exception as error:
+    print(error.getCondition(), error.getSqlState(), error.getMessageParameters()["objectName"])
+try:
+    rows.show()
+except Exception as error:
+    print(str(error).splitlines()[0][:60])
+"""
+
 _EXAMPLE = f"""
 import runpy
 
@@ -127,7 +153,9 @@ def folder_on_spark(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def lines_on_spark(folder_on_spark: Path) -> list[str]:
     """All parts in one script: most of its time Spark starts."""
-    return _lines_of("spark", folder_on_spark, _SUBQUERIES, _DIRECTORIES, _FUNCTIONS, _EXAMPLE)
+    return _lines_of(
+        "spark", folder_on_spark, _SUBQUERIES, _DIRECTORIES, _FUNCTIONS, _SESSIONS, _EXAMPLE
+    )
 
 
 def test_a_script_runs_on_spark(lines_on_spark: list[str], folder_on_spark: Path) -> None:
@@ -148,9 +176,33 @@ def test_subqueries_read_tables_of_the_session(lines_on_spark: list[str]) -> Non
     assert lines_on_spark[0] == _ANSWERS
 
 
+_COLUMNS = ["['k', 'v', 'p'] [('a', 1, 7)]", "['k', 'v', 'p'] [('a', 1, '07')]"]
+
+
+@pytest.mark.embedded
+def test_columns_of_directories_are_those_that_spark_knows_embedded(tmp_path: Path) -> None:
+    assert _lines_of("embedded", tmp_path, _DIRECTORIES) == _COLUMNS
+
+
 def test_columns_of_directories_are_those_that_spark_knows(lines_on_spark: list[str]) -> None:
-    columns = "['k', 'v', 'p']"
-    assert lines_on_spark[1:3] == [f"{columns} [('a', 1, 7)]", f"{columns} [('a', 1, '07')]"]
+    assert lines_on_spark[1:3] == _COLUMNS
+
+
+_OF_ONE_SESSION = [
+    "[('a', 1, 1), ('b', 2, 2), ('c', 3, 3)]",
+    "['sum(v)', 'count(1)', 'max(k)'] (6, 3, 'c')",
+    "UNRESOLVED_COLUMN.WITH_SUGGESTION 42703 `nothing`",
+    "Queries with streaming sources must be executed with writeSt",
+]
+
+
+@pytest.mark.embedded
+def test_batches_and_errors_are_those_of_the_scripts_session_embedded(tmp_path: Path) -> None:
+    assert _lines_of("embedded", tmp_path, _SESSIONS) == _OF_ONE_SESSION
+
+
+def test_batches_and_errors_are_those_of_the_scripts_session(lines_on_spark: list[str]) -> None:
+    assert lines_on_spark[4:8] == _OF_ONE_SESSION
 
 
 _CALLED = "[(0, 6, 6)] ['row-1', 'row-2', 'row-3']"

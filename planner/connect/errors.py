@@ -51,6 +51,7 @@ class ErrorBook:
         info.metadata["errorId"] = number
         if error.condition:
             info.metadata["errorClass"] = error.condition
+            info.metadata["sqlState"] = _sql_state(error.condition)
         details = any_pb2.Any()
         details.Pack(info)
         message = error.message[:_SHORT]
@@ -70,9 +71,7 @@ class ErrorBook:
         sent.error_type_hierarchy.append(class_of(error))
         if error.condition:
             sent.spark_throwable.error_class = error.condition
-            entry = conditions().get(error.condition)
-            if entry is not None and entry.sql_state:
-                sent.spark_throwable.sql_state = entry.sql_state
+            sent.spark_throwable.sql_state = _sql_state(error.condition)
         sent.spark_throwable.message_parameters.update(error.parameters)
         sent.spark_throwable.message_parameters["hint"] = error.hint
         if error.subject:
@@ -81,6 +80,11 @@ class ErrorBook:
             sent.spark_throwable.message_parameters["place"] = error.place
         answer.root_error_idx = 0
         return answer
+
+
+def _sql_state(condition: str) -> str:
+    known = conditions().get(condition)
+    return "" if known is None else known.sql_state
 
 
 def class_of(error: StateplanError) -> str:

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from ...planner.connect.places import Message
 from ...planner.model.errors import RuntimeFailure, StateplanError
 from ...planner.model.settings.conf import Conf
-from .messages import may_stream
+from .messages import may_stream, names_stream
 from .reading import StreamReading
 
 if TYPE_CHECKING:
@@ -95,12 +95,18 @@ class ClientSession:
         )
 
     def reads_stream(self, relation: Message) -> bool:
-        """Whether a relation is a stream, as far as the planner can tell."""
+        """Whether a relation is a stream, as far as the planner can tell.
+
+        Raises:
+            StateplanError: the planner refuses it, and it reads a stream.
+        """
         if not self.views and not may_stream(relation):
             return False
         try:
             return self.reading().planned(relation).analyzed.is_streaming
         except StateplanError:
+            if names_stream(relation, self.views):
+                raise
             return False
 
     def _settings(self) -> dict[str, str]:

@@ -55,6 +55,7 @@ class RunLaunch(Launch):
         self._socket = socket
         self.patches = Patches(program, context=RunContext)
         self.report.patches = self.patches
+        self.report.hints = None
 
     def run(self) -> int:
         """Run the file as `python file arguments` would; gives the exit status."""

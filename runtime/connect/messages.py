@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
 from pyspark.sql.connect import proto
@@ -17,6 +17,13 @@ def may_stream(message: Any) -> bool:
     if isinstance(message, proto.SQL) and "stream" in message.query.lower():
         return True
     return any(map(may_stream, parts(message)))
+
+
+def names_stream(message: Any, views: Container[str]) -> bool:
+    """Whether a message, or one in it, reads a stream or one of some views of streams."""
+    if isinstance(message, proto.Read):
+        return message.is_streaming or message.named_table.unparsed_identifier.lower() in views
+    return any(names_stream(part, views) for part in parts(message))
 
 
 def asked_for(relation: Message) -> Message:

@@ -30,9 +30,13 @@ from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.spark_sql import quote
+from ..engines.embedded_folders import with_folder_columns
 from ..engines.embedded_session import is_embedded
 from ..failures import innermost
+from ..files import local_path
+from ..listing import base_path
 from ..options import Options
+from ..output_log import found_files
 from ..sinks.tables import table_files
 from ..sources import PythonSource, Source, make_source, no_such_source
 from ..sources.python import data_source
@@ -212,17 +216,22 @@ class StreamReading(PlannerSession):
         """The columns of a stream of files.
 
         Those of directories' names stand behind the others, whatever a given schema says: Spark
-        knows them. The embedded engine reads none, and infers other columns than Spark.
+        knows them. The embedded engine infers other columns than Spark.
         """
         message = relation.read.data_source
         if not is_embedded(self._spark):
             return self._asked(relation)
+        schema = fixed_schema(format_, dict(message.options))
         if message.schema:
-            return read_schema(message.schema)
-        fixed = fixed_schema(format_, dict(message.options))
-        if fixed is None:
+            schema = read_schema(message.schema)
+        if schema is None:
             raise AnalysisError.of("_LEGACY_ERROR_TEMP_2048")
-        return fixed
+        options = Options(dict(message.options), f"the source '{format_}'")
+        if not _path(message) or options.flag("recursiveFileLookup"):
+            return schema
+        location = str(local_path(_path(message), "the source"))
+        files = found_files(location, name_glob=options.get("pathGlobFilter"))
+        return with_folder_columns(schema, [file.path for file in files], base_path(location))
 
     def at_rest(self, relation: Message, *, session_only: bool = False) -> LogicalPlan:
         """Rows that the engine reads, whatever of."""

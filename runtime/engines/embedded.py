@@ -37,14 +37,15 @@ from ..sources.parquet import FileBatch
 from ..sources.tables import FilesTable, Table
 from .embedded_errors import engine_failure
 from .embedded_exactness import EMBEDDED
-from .embedded_files import OwnFiles, check_files, columns_of_folders, embedded_uri
+from .embedded_files import OwnFiles, check_files, embedded_uri
+from .embedded_folders import FolderColumns, engine_rows
 from .embedded_kernels import ArrivedRows, RunningTasks, run_without_state
 from .embedded_metadata import by_file, rows_not_numbered
 from .embedded_processes import TaskProcesses
 from .embedded_rows import Holder, RowCrossing
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
-from .evaluating import evaluator, pushed_filters
+from .evaluating import evaluator
 from .local_rows import ROW, FileRows, LocalRows, Rows, dataframe, united
 from .placing import placing
 from .python_calls import PythonCalls
@@ -95,6 +96,10 @@ class EmbeddedEngine(Engine):
         )
 
     def read_source(self, source: Source, start: Offset | None, end: Offset) -> DataFrame:
+        def read(paths: list[str], columns: StructType) -> DataFrame:
+            assert isinstance(source, FileSource)
+            return source.read(self.spark, paths, place=embedded_uri, columns=columns)
+
         reader = source.reader
         if reader is None:
             rows = source.batch_table(start, end)
@@ -103,13 +108,13 @@ class EmbeddedEngine(Engine):
         if reader is None or not self.reads_here(reader):
             if isinstance(source, FileSource):
                 paths = source.batch_paths(start, end)
-                check_files(paths, source.format, source.schema, self._zone)
+                folders = self._folders(source.reader, paths)
+                check_files(paths, source.format, folders.in_files, self._zone)
                 if source.metadata:
-                    return self._with_metadata(source, paths, source.batch_files(start, end))
-                groups = source.groups(paths)
-                frame = self.union(
-                    [source.read(self.spark, group, place=embedded_uri) for group in groups]
-                )
+                    batch = source.batch_files(start, end)
+                    return self._with_metadata(source, paths, folders, batch)
+                frames = [engine_rows(read, group, folders) for group in source.groups(paths)]
+                frame = self.union(frames)
                 return self._perhaps_here(frame, source, paths, source.batch_files(start, end))
             return source.batch(self.spark, start, end)
         return self._read(source.batch_paths(start, end), reader, "batch")
@@ -121,23 +126,37 @@ class EmbeddedEngine(Engine):
             return self._rows.local_table(rows, table.schema, "query")
         if not isinstance(table, FilesTable) or reader is None or not self.reads_here(reader):
             if isinstance(table, FilesTable):
-                check_files(table.paths, table.format, table.schema, self._zone)
-                return table.at(self.spark, embedded_uri(os.path.abspath(table.path)))
+                return self._table(table)
             return table.frame(self.spark)
         return self._read(table.paths, reader, "query")
+
+    def _table(self, table: FilesTable) -> DataFrame:
+        def read(paths: list[str], columns: StructType) -> DataFrame:
+            return table.at(self.spark, list(map(embedded_uri, paths)), columns)
+
+        paths = table.paths
+        folders = self._folders(table.reader, paths)
+        check_files(paths, table.format, folders.in_files, self._zone)
+        if folders.places:
+            return engine_rows(read, paths, folders)
+        return table.at(self.spark, embedded_uri(os.path.abspath(table.path)))
 
     def no_rows(self, schema: StructType) -> DataFrame:
         return self._rows.local_table(None, schema, "query")
 
     def _with_metadata(
-        self, source: FileSource, paths: Sequence[str], batch: FileBatch | None
+        self,
+        source: FileSource,
+        paths: Sequence[str],
+        folders: FolderColumns,
+        batch: FileBatch | None,
     ) -> DataFrame:
         """The rows of files that the engine reads, or of Parquet files that our own code can read,
         with the fields of `_metadata`."""
         parquet = _readable(source, batch)
         if parquet is not None:
             return self._read(paths, source.reader, "batch", parquet)
-        frame = by_file(self.spark, source, paths)
+        frame = by_file(self.spark, source, paths, folders)
         if source.format == "parquet":
             self._unnumbered[id(frame)] = frame
         return frame
@@ -167,9 +186,6 @@ class EmbeddedEngine(Engine):
         parquet: Mapping[str, ScanFile] | None = None,
     ) -> DataFrame:
         """The rows of files, read by our own code: a partition for each file."""
-        for path in paths:
-            if "=" in os.path.dirname(path):
-                raise columns_of_folders(path)
         files = self._files_of(paths, reader, holder, parquet or {})
         frame = cast("DataFrame", self._own(files, range(len(reader.columns))))
         self._files[id(frame)] = replace(files, frame=frame)
@@ -184,8 +200,12 @@ class EmbeddedEngine(Engine):
             zone=self._zone,
             failures=self._rows.failures,
             holder=holder,
+            folders=self._folders(reader, paths),
             parquet=parquet,
         )
+
+    def _folders(self, reader: Reader, paths: Sequence[str]) -> FolderColumns:
+        return FolderColumns.of(paths, reader.base, reader.schema, self._zone)
 
     def _own(
         self,
@@ -213,7 +233,7 @@ class EmbeddedEngine(Engine):
             if id(frame) in self._unnumbered and len(names) - 1 in places:
                 raise rows_not_numbered()
             return frame.toDF(*names).select(*(names[i] for i in places or (0,)))
-        frame = cast("DataFrame", self._own(files, places, pushed_filters(given, columns)))
+        frame = cast("DataFrame", self._own(files, places, files.filters(places, columns, given)))
         if not given or compile_program(columns, columns, given, untouched=True) is None:
             return frame
         # Spark's reader gives no others, so neither are they counted.

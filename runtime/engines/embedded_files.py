@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from ...planner.model.errors import RuntimeFailure
+from ...planner.model.expressions.core import AttributeReference, Expression
 from ...planner.model.schemas.types import (
     BooleanType,
     DataType,
@@ -30,6 +30,8 @@ from ..kernels.scans.parquet_files import ParquetReader, ScanFile, SourceError
 from ..plan.facts import Reader
 from ..sources.parquet import other_times
 from ..state.rows import columns_of
+from .embedded_folders import FolderColumns
+from .evaluating import pushed_filters
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -48,20 +50,18 @@ def check_files(paths: Sequence[str], format: str, schema: StructType, time_zone
     Args:
         paths: the files.
         format: theirs.
-        schema: the columns that are declared.
+        schema: the columns that they are declared to have.
         time_zone: the session's.
 
     Raises:
-        RuntimeFailure: a column of the schema stands in the names of folders, a text file begins
-            with a byte order mark, or a Parquet file's times have no time zone, as a TIMESTAMP's
-            have, or are in nanoseconds.
+        RuntimeFailure: text files have other than one column, a text file begins with a byte order
+            mark, or a Parquet file's times have no time zone, as a TIMESTAMP's have, or are in
+            nanoseconds.
     """
-    names = {field.name.lower() for field in schema.fields}
     times = {f.name.lower() for f in schema.fields if _holds_instants(f.data_type)}
+    if format == "text" and len(schema.fields) != 1:
+        raise RuntimeFailure.of("_LEGACY_ERROR_TEMP_1290", schemaSize=len(schema.fields))
     for path in paths:
-        folders = os.path.dirname(path).split("/")
-        if any("=" in one and one.partition("=")[0].lower() in names for one in folders):
-            raise columns_of_folders(path)
         if format == "text" and _begins_with_mark(path):
             raise RuntimeFailure(
                 NOT_EXACT,
@@ -91,16 +91,6 @@ def _begins_with_mark(path: str) -> bool:
         return bool(file.read(3) == codecs.BOM_UTF8)
 
 
-def columns_of_folders(path: str) -> RuntimeFailure:
-    """The refusal of a file in a folder whose name may be a column's value."""
-    return RuntimeFailure(
-        NOT_EXACT,
-        f"The embedded engine cannot take the values of columns from the names of folders, as in "
-        f"'{path}'.",
-        hint=_ON_SPARK,
-    )
-
-
 def _holds_instants(kind: DataType) -> bool:
     return isinstance(kind, TimestampType) or any(map(_holds_instants, kind.parts))
 
@@ -115,6 +105,7 @@ class OwnFiles:
         zone: the session's time zone.
         failures: takes the errors that reading raises.
         holder: how long a DataFrame of them is held.
+        folders: which columns are not in the files.
         parquet: the same by their paths, if they are Parquet files.
         frame: the DataFrame of all columns.
     """
@@ -124,6 +115,7 @@ class OwnFiles:
     zone: str
     failures: list[Exception]
     holder: Holder
+    folders: FolderColumns
     parquet: Mapping[str, ScanFile] = field(default_factory=dict)
     frame: DataFrame | None = field(default=None, compare=False)
 
@@ -138,17 +130,27 @@ class OwnFiles:
         self, places: Sequence[int], filters: Sequence[PushedFilter], *, encoded: bool
     ) -> list[_OwnFile]:
         """The rows of each file, of some columns; whether strings may stay encoded."""
-        fields = self.reader.schema.fields
-        own = [place for place in places if place < len(fields)]
+        count = len(self.reader.schema.fields)
+        own = [place for place in places if place < count]
         metadata = tuple(
-            self.reader.metadata[place - len(fields)].name
-            for place in places
-            if place >= len(fields)
+            self.reader.metadata[place - count].name for place in places if place >= count
         )
-        schema = pa.schema([(f.name, arrow_type(f.data_type)) for f in fields])
         return [
-            _OwnFile(path, schema, own, metadata, filters, self, encoded) for path in self.paths
+            _OwnFile(path, own, self.folders.values(path), metadata, filters, self, encoded)
+            for path in self.paths
         ]
+
+    def filters(
+        self,
+        places: Sequence[int],
+        columns: Sequence[AttributeReference],
+        conditions: Sequence[Expression],
+    ) -> Sequence[PushedFilter]:
+        """What the files' reader is given of conditions over columns at some places."""
+        pairs = zip(places, columns, strict=True)
+        read = [column for place, column in pairs if place not in self.folders.places]
+        ids = {column.expr_id for column in read}
+        return pushed_filters([one for one in conditions if ids >= set(one.references)], read)
 
 
 @dataclass(frozen=True)
@@ -156,8 +158,8 @@ class _OwnFile:
     """The rows of a file, read as often as they are asked for."""
 
     path: str
-    schema: Any
     places: Sequence[int]
+    values: Mapping[int, Any]
     metadata: tuple[str, ...]
     filters: Sequence[PushedFilter]
     files: OwnFiles
@@ -165,6 +167,9 @@ class _OwnFile:
 
     def __iter__(self) -> Iterator[Any]:
         batches = self._rows()
+        if self.values:
+            between = self.files.folders.between
+            batches = (between(batch, self.places, self.values) for batch in batches)
         if self.metadata:
             yield from FileMetadata(self.path, self.metadata).behind(batches)
             return
@@ -172,26 +177,27 @@ class _OwnFile:
             yield batch if self.places else _without_columns(batch.num_rows)
 
     def _rows(self) -> Iterator[Any]:
-        reader = self.files.reader
+        reader, folders = self.files.reader, self.files.folders
+        fields = folders.in_files.fields
         scan = FileScan(
             path=self.path,
-            schema=self.schema,
-            columns=self.places,
+            schema=pa.schema([(field.name, arrow_type(field.data_type)) for field in fields]),
+            columns=[folders.place_in_files(p) for p in self.places if p not in folders.places],
             options=reader.options,
             time_zone=self.files.zone,
             filters=self.filters,
         )
         try:
             if self.files.parquet:
-                yield from self._parquet_rows(self.files.parquet[self.path])
+                yield from self._parquet_rows(scan, self.files.parquet[self.path])
             else:
                 yield from FILE_READERS[reader.format].read(scan)
         except (KernelError, SourceError) as error:
             self.files.failures.append(error)
             raise
 
-    def _parquet_rows(self, file: ScanFile) -> Iterator[Any]:
-        schema = pa.schema([self.schema.field(place) for place in self.places])
+    def _parquet_rows(self, scan: FileScan, file: ScanFile) -> Iterator[Any]:
+        schema = pa.schema([scan.schema.field(place) for place in scan.columns])
         for batch in ParquetReader(schema).batches(file):
             if self.encoded:
                 yield batch

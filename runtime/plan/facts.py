@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from pathlib import Path
 from typing import Protocol
 
 from ...planner.model.expressions.core import Expression
@@ -56,6 +57,7 @@ class Reader:
         options: Spark's.
         here: whether our own code reads them in this process, not the engine.
         metadata: the fields of the column `_metadata`, if the query names it.
+        base: the directory below which folders' names have values of columns, if they may.
     """
 
     format: str
@@ -63,6 +65,7 @@ class Reader:
     options: Mapping[str, str] = field(default_factory=dict)
     here: bool = False
     metadata: tuple[StructField, ...] = ()
+    base: Path | None = None
 
     @property
     def columns(self) -> tuple[StructField, ...]:

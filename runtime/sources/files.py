@@ -18,9 +18,10 @@ from ..checkpoint import Offset, other_query
 from ..compactible_log import CompactibleLog, Entry
 from ..files import corrupt, file_uri, local_path
 from ..frames import rows_frame, spark_schema
-from ..listing import FoundFile, base_path, is_glob, list_files
+from ..kernels.writers.folders import folder_texts
+from ..listing import FoundFile, base_path, is_glob
 from ..options import Options
-from ..output_log import SINK_LOG, visible_files
+from ..output_log import SINK_LOG, found_files
 from ..plan.facts import Reader
 from ..state import Location
 from .base import Source, SourceRequest
@@ -120,7 +121,12 @@ class FileSource(Source):
             schema=self.schema,
             options=self._reader_options,
             metadata=self.metadata,
+            base=self._base,
         )
+
+    @property
+    def _base(self) -> Path | None:
+        return None if self._recursive else base_path(self.location)
 
     def show_metadata(self, name: str) -> None:
         kind = metadata_type(self.format)
@@ -181,7 +187,7 @@ class FileSource(Source):
     def batch_files(self, start: Offset | None, end: Offset) -> FileBatch | None:
         paths, sizes = self._files(start, end)
         # An option may change what is read, and names of folders may be columns.
-        if self._reader_options or any("=" in os.path.dirname(path) for path in paths):
+        if self._reader_options or any(folder_texts(path, self._base) for path in paths):
             return None
         found = self._parquet(start, end)
         return None if found is None else replace(found, sizes=tuple(sizes))
@@ -235,6 +241,7 @@ class FileSource(Source):
         *,
         place: Callable[[str], str] = "file://{}".format,
         shown: bool = True,
+        columns: StructType | None = None,
     ) -> DataFrame:
         """The rows of files that Spark can read together.
 
@@ -243,19 +250,20 @@ class FileSource(Source):
             paths: the files.
             place: what the engine calls a path.
             shown: whether the fields of `_metadata` are given if the query asks for them.
+            columns: those that are read, if not all.
         """
-        reader = spark.read.format(self.format).schema(spark_schema(self.schema))
+        schema = columns or self.schema
+        reader = spark.read.format(self.format).schema(spark_schema(schema))
         reader = reader.options(**self._reader_options).option("__globPaths__", "false")
-        base = base_path(self.location)
-        if base is not None:
-            reader = reader.option("basePath", str(base))
+        if self._base is not None:
+            reader = reader.option("basePath", str(self._base))
         frame = reader.load(list(map(place, paths)))
         metadata = self.metadata if shown else ()
-        if not any("=" in os.path.dirname(path) for path in paths):
+        if not any(folder_texts(path, self._base) for path in paths):
             own = ["*"]
         else:
             # Spark puts the columns of partitions last.
-            own = [quote(field.name) for field in self.schema.fields]
+            own = [quote(field.name) for field in schema.fields]
         pairs = zip(metadata, metadata_columns(metadata), strict=True)
         fields = [f"_metadata.{field.name} AS {quote(column.name)}" for field, column in pairs]
         return frame if [*own, *fields] == ["*"] else frame.selectExpr(*own, *fields)
@@ -268,9 +276,8 @@ class FileSource(Source):
         """
         groups: dict[object, list[str]] = {}
         for path in paths:
-            folder, name = os.path.split(os.path.relpath(path, self.location))
-            columns = tuple(p.partition("=")[0] for p in folder.split("/") if "=" in p)
-            odd = is_glob(name) or is_glob(folder)
+            columns = tuple(folder_texts(path, self._base))
+            odd = is_glob(os.path.relpath(path, self.location))
             groups.setdefault(path if odd else columns, []).append(path)
         return list(groups.values())
 
@@ -309,22 +316,16 @@ class FileSource(Source):
 
     def _list(self) -> list[FoundFile]:
         if not is_glob(self.location):
-            if os.path.isdir(os.path.join(self.location, SINK_LOG)):
-                if self._clean is not None:
-                    raise RuntimeFailure(
-                        "STATEPLAN_BAD_OPTION",
-                        "Clean up source files is not supported when reading from the output "
-                        f"directory of FileStreamSink: '{self.location}'.",
-                        hint="Remove the option 'cleanSource'.",
-                    )
-                return visible_files(Path(self.location))
+            if self._clean is not None and os.path.isdir(os.path.join(self.location, SINK_LOG)):
+                raise RuntimeFailure(
+                    "STATEPLAN_BAD_OPTION",
+                    "Clean up source files is not supported when reading from the output "
+                    f"directory of FileStreamSink: '{self.location}'.",
+                    hint="Remove the option 'cleanSource'.",
+                )
             if not os.path.exists(self.location):
                 raise path_not_found(self.location)
-        return list_files(
-            self.location,
-            recursive=self._recursive,
-            name_glob=self._name_glob,
-        )
+        return found_files(self.location, recursive=self._recursive, name_glob=self._name_glob)
 
     def _new_files(self, files: list[FoundFile]) -> list[FoundFile]:
         oldest = 0 if self._max_age_ms is None else self._newest_ms - self._max_age_ms

@@ -13,9 +13,11 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
-from ...planner.model.schemas.types import DataType, StructType
+from ...planner.model.schemas.types import DataType
 from ..arrow_types import spark_type
 from ..kernels.scans.parquet_files import ScanFile
+from ..kernels.writers.folders import folder_texts
+from ..plan.facts import Reader
 
 ENABLED = "spark.sql.stateplan.columnarScan.enabled"
 """Whether the tasks of stateful operators may read Parquet files by themselves."""
@@ -147,7 +149,7 @@ def _written(batch: FileBatch | None, times: Sequence[int]) -> FileBatch | None:
     return replace(batch, files=tuple(replace(file, written_ns=time) for file, time in pairs))
 
 
-def files_of(paths: Sequence[str], schema: StructType) -> FileBatch | None:
+def files_of(paths: Sequence[str], reader: Reader) -> FileBatch | None:
     """Files that our own code reads as a reader says: all columns mean the same.
 
     None: they are too large, or names of folders may be columns, or one is gone.
@@ -156,9 +158,9 @@ def files_of(paths: Sequence[str], schema: StructType) -> FileBatch | None:
         sizes = tuple(map(os.path.getsize, paths))
     except OSError:
         return None
-    if sum(sizes) > _MOST_DEALT or any("=" in os.path.dirname(path) for path in paths):
+    if sum(sizes) > _MOST_DEALT or any(folder_texts(path, reader.base) for path in paths):
         return None
-    declared = {field.name: field.data_type for field in schema.fields}
+    declared = {field.name: field.data_type for field in reader.schema.fields}
     files = tuple(ScanFile(path, 0) for path in paths)
     return FileBatch(files, sizes=sizes, declared=declared)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ...planner.model.schemas.types import StructType
 from ...planner.model.text.spark_sql import type_sql
 from ..frames import rows_frame, rows_table, spark_schema
-from ..listing import list_files
+from ..kernels.writers.folders import folder_texts
+from ..listing import base_path, list_files
 from ..plan.facts import Reader
 from .parquet import MOST_FOOTERS, TableFiles
 
@@ -71,21 +71,29 @@ class FilesTable(Table):
     def frame(self, spark: SparkSession) -> DataFrame:
         return self.at(spark, self.path)
 
-    def at(self, spark: SparkSession, place: str) -> DataFrame:
-        """Its rows, where an engine has a name of its own for the path."""
-        reader = spark.read.schema(spark_schema(self.schema)).format(self.format)
+    def at(
+        self, spark: SparkSession, place: str | list[str], columns: StructType | None = None
+    ) -> DataFrame:
+        """Its rows, where an engine has names of its own for paths; `columns`: of these alone."""
+        reader = spark.read.schema(spark_schema(columns or self.schema)).format(self.format)
         return reader.options(**self.options).load(place)
 
     @property
     def reader(self) -> Reader:
-        return Reader(format=self.format, schema=self.schema, options=self.options)
+        return Reader(
+            format=self.format,
+            schema=self.schema,
+            options=self.options,
+            base=base_path(self.path),
+        )
 
     def parquet_files(self) -> TableFiles | None:
         paths = self.paths
         # An option may change what is read, and names of folders may be columns.
         if self.format != "parquet" or self.options or not 0 < len(paths) <= MOST_FOOTERS:
             return None
-        return None if any("=" in os.path.dirname(path) for path in paths) else TableFiles(paths)
+        base = base_path(self.path)
+        return None if any(folder_texts(path, base) for path in paths) else TableFiles(paths)
 
 
 @dataclass(frozen=True)

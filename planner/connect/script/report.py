@@ -38,7 +38,8 @@ class Report:
         self.program = program
         self.patches = patches
         self.modules = modules
-        self.hints = Hints(program, patches, asked)
+        # None where the file runs: it has all that it asks for.
+        self.hints: Hints | None = Hints(program, patches, asked)
         self._noted: dict[str, None] = {}
         self._reported: list[BaseException] = []
 
@@ -124,7 +125,7 @@ class Report:
             shown.stack = traceback.StackSummary.from_list(own)
             shown = shown.__cause__ or shown.__context__
         print("".join(trace.format()), end="", file=sys.stderr)
-        if hint := self.hints.of(error):
+        if self.hints is not None and (hint := self.hints.of(error)):
             print(f"hint: {hint}", file=sys.stderr)
 
     def place_of(self, error: BaseException) -> str | None:
@@ -141,7 +142,7 @@ class Report:
             print(f"hint: {ARGUMENTS}", file=sys.stderr)
         elif error.code:
             print(f"error: the file ended itself at {self.place_of(error)}", file=sys.stderr)
-            if hint := self.hints.absent():
+            if self.hints is not None and (hint := self.hints.absent()):
                 print(f"hint: {hint}", file=sys.stderr)
 
     def _of_arguments(self, error: SystemExit) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,10 +15,29 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """Stands for null, and for an empty text."""
 _ESCAPED = re.compile("[\x01-\x1f\"#%'*/:=?\\\\\x7f{\\[\\]^]")
 
+_SIGN = re.compile("%([0-9A-Fa-f]{2})")
+
 
 def folder_name(text: str) -> str:
     """A name or value, without the signs that directories' names cannot have."""
     return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
+
+
+def unescaped(text: str) -> str:
+    """A text of a directory's name with the signs that `folder_name` took out of it."""
+    return _SIGN.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def folder_texts(path: str, base: Path | None) -> dict[str, str]:
+    """What the names of a file's directories say below `base`: texts by the names of columns.
+
+    None where there is no base. The texts are as they stand: some signs of theirs may be escaped.
+    """
+    if base is None:
+        return {}
+    folders = os.path.dirname(os.path.relpath(path, base)).split("/")
+    pairs = (folder.partition("=") for folder in folders)
+    return {unescaped(name): text for name, sign, text in pairs if sign}
 
 
 def by_folder(
