@@ -253,11 +253,11 @@ def test_a_column_that_only_spark_reads_as_declared_is_refused(
 
 
 @pytest.mark.embedded
-def test_columns_in_the_names_of_folders_are_refused(tmp_path: Path) -> None:
+def test_folders_whose_names_may_be_other_values_are_refused(tmp_path: Path) -> None:
     from stateplan.runtime.engines.embedded_session import session
 
-    (tmp_path / "a=1").mkdir()
-    parquet.write_table(pa.table({"k": ["x"]}), tmp_path / "a=1" / "0.parquet")
+    (tmp_path / "a=1e3").mkdir()
+    parquet.write_table(pa.table({"k": ["x"]}), tmp_path / "a=1e3" / "0.parquet")
     content = {"sql": "SELECT k, a FROM STREAM events", "format": "parquet"}
     with pytest.raises(StateplanError, match="names of folders") as caught:
         Run(session(), tmp_path, content)
