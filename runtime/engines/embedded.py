@@ -35,6 +35,7 @@ from ..plan.facts import Reader
 from ..sources.files import FileSource
 from ..sources.parquet import FileBatch
 from ..sources.tables import FilesTable, Table
+from ..state.rows import columns_of
 from .embedded_errors import engine_failure
 from .embedded_exactness import EMBEDDED
 from .embedded_files import OwnFiles, check_files, embedded_uri
@@ -327,8 +328,12 @@ class EmbeddedEngine(Engine):
 
         def made(batch: Any) -> Iterator[Any]:
             batch = with_words(read_by_word, batch)
-            results = row_by_row([one.evaluate(batch) for one in evaluators])
-            yield pa.RecordBatch.from_arrays(results, names=names)
+            parts = [one.begin(batch) for one in evaluators]
+            if columns:
+                results = row_by_row([part.results() for part in parts])
+                yield pa.RecordBatch.from_arrays(results, names=names)
+            else:
+                yield columns_of([], None, sum(part.count for part in parts))
 
         kind = schema_of(columns)
         if isinstance(frame, FileRows):

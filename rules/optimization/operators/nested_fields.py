@@ -252,7 +252,7 @@ def _explode_field(node: Project, field: GetStructField) -> LogicalPlan | None:
     return _generate_rewritten(
         replace(node, project_list=new_list, child=exploded),
         exploded,
-        used_fields((taken,)),
+        used_fields((*new_list, taken)),
     )
 
 
