@@ -103,6 +103,27 @@ def test_a_stream_runs_and_its_rows_are_a_view(connect: Connect, tmp_path: Path)
     assert spark.streams.awaitAnyTermination(5) is True
 
 
+def test_a_failure_is_told_until_it_is_reset(connect: Connect, tmp_path: Path) -> None:
+    from pyspark.errors import StreamingQueryException
+
+    spark = connect()
+    rows = _stream(spark, tmp_path / "in", ("a", 1), ("b", 0))
+
+    def start(column: str) -> Any:
+        writer = rows.selectExpr(column).writeStream.format("noop").trigger(availableNow=True)
+        return writer.start()
+
+    with pytest.raises(StreamingQueryException, match="DIVIDE_BY_ZERO"):
+        start("1 / v AS x").awaitTermination()
+    start("v").awaitTermination()
+    with pytest.raises(StreamingQueryException, match="DIVIDE_BY_ZERO"):
+        spark.streams.awaitAnyTermination(5)
+    spark.streams.resetTerminated()
+    assert spark.streams.awaitAnyTermination(0.2) is False
+    start("v").awaitTermination()
+    assert spark.streams.awaitAnyTermination(5) is True
+
+
 def test_a_checkpoint_goes_on_where_it_stopped(connect: Connect, tmp_path: Path) -> None:
     spark = connect()
 

@@ -155,11 +155,14 @@ class ClientSession:
 
     @property
     def last_ended(self) -> StreamingQuery | None:
-        """The query that ended last since the last `reset_terminated`."""
+        """The query that failed last since the last `reset_terminated`, else the first that ended.
+
+        A failure is told until it is reset, whatever ends after it (StreamingQueryManager).
+        """
         return self._last_ended
 
     def reset_terminated(self) -> None:
-        """Forget which query ended last."""
+        """Forget which queries ended."""
         with self._changed:
             self._last_ended = None
 
@@ -217,10 +220,11 @@ class ClientSession:
             for bus in self._buses:
                 bus.put((kind, text))
 
-    def ended(self, run_id: str) -> None:
+    def ended(self, run_id: str, *, failed: bool) -> None:
         """A query has ended; of those that have, the oldest are forgotten."""
         with self._changed:
-            self._last_ended = self._queries.get(run_id)
+            if failed or self._last_ended is None:
+                self._last_ended = self._queries.get(run_id)
             self._ended.append(run_id)
             if len(self._ended) > _ENDED_KEPT:
                 self._queries.pop(self._ended.popleft(), None)
@@ -265,7 +269,7 @@ class Reporter(StreamingQueryListener):
             "errorClassOnException": event.errorClassOnException,
         }
         self._session.send(_TERMINATED, json.dumps(event_json))
-        self._session.ended(str(event.runId))
+        self._session.ended(str(event.runId), failed=event.exception is not None)
 
 
 def failed(query: StreamingQuery, error: StateplanError) -> RuntimeFailure:

@@ -154,6 +154,8 @@ def engine_rows(
         paths: the files.
         folders: of them or of more files.
     """
+    if not folders.places:
+        return read(list(paths), folders.schema)
     groups: dict[tuple[Any, ...], list[str]] = {}
     for path in paths:
         groups.setdefault(tuple(folders.values(path).items()), []).append(path)

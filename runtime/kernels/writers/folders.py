@@ -33,7 +33,7 @@ def folder_texts(path: str, base: Path | None) -> dict[str, str]:
 
     None where there is no base. The texts are as they stand: some signs of theirs may be escaped.
     """
-    if base is None:
+    if base is None or "=" not in path:
         return {}
     folders = os.path.dirname(os.path.relpath(path, base)).split("/")
     pairs = (folder.partition("=") for folder in folders)
