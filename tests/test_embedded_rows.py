@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import stateplan
 from stateplan.testing import StreamTest
 
 pytestmark = pytest.mark.embedded
@@ -28,6 +32,7 @@ def rows_of(sql: str, mode: str = "update") -> list[Any]:
     [
         ("t WHERE soundex(k) = 'A000'", 50),
         ("t WHERE upper(k) = 'A'", 50),
+        ("t WHERE from_json(k, 'a INT').a IS NULL", 100),
         ("t JOIN d ON soundex(t.k) = soundex(d.k)", 100),
         ("t CROSS JOIN d", 300),
         ("t LEFT SEMI JOIN d ON t.k = d.k WHERE soundex(t.k) = 'A000'", 50),
@@ -71,3 +76,23 @@ def test_conditions_draw_for_each_row() -> None:
     kept = rows_of("SELECT k FROM STREAM t WHERE rand() < 0.5 AND k = 'a'", "append")
     assert 5 < len(kept) < 45
     assert set(kept) == {("a",)}
+
+
+@pytest.mark.parametrize("format", ["json", "parquet"])
+def test_a_limit_takes_the_rows_of_the_largest_file_first(format: str, tmp_path: Path) -> None:
+    for number, rows in enumerate((3, 2000, 5, 4)):
+        table = pa.table({"v": range(10_000 * number, 10_000 * number + rows)})
+        if format == "parquet":
+            pq.write_table(table, tmp_path / f"{number}.parquet")
+        else:
+            lines = (f'{{"v":{v}}}\n' for v in table.column("v").to_pylist())
+            (tmp_path / f"{number}.json").write_text("".join(lines))
+    found: list[Any] = []
+    source = {"schema": "v BIGINT", "format": format, "path": str(tmp_path)}
+    stateplan.sql("SELECT v + 1 AS v FROM STREAM t WHERE v <> 10001 LIMIT 4", {"t": source}).run(
+        engine="embedded",
+        foreach_batch=lambda rows, _: found.extend(row.v for row in rows.collect()),
+        trigger="available_now",
+        background=False,
+    ).await_termination()
+    assert found == [10_001, 10_003, 10_004, 10_005]

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from .batch import Batch
 
 Frames = Sequence["DataFrame"]
+_LIMITS = (LocalLimitExec, GlobalLimitExec, CollectLimitExec)
 
 
 @singledispatch
@@ -64,7 +65,10 @@ def run_as_is(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
 
 @render.register(AsIs)
 def _(node: AsIs, batch: Batch) -> DataFrame:
-    inputs = [batch.engine.dataframe(render(below, batch)) for below in node.inputs]
+    rows = [render(below, batch) for below in node.inputs]
+    if isinstance(node.operator, _LIMITS) and node.output:
+        return rows[0].limit(node.operator.limit)
+    inputs = [batch.engine.dataframe(each) for each in rows]
     if node.in_order:
         return _in_order(node.operator, inputs, batch)
     frame = run_as_is(node.operator, inputs, batch)

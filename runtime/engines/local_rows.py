@@ -151,6 +151,22 @@ class LocalRows(Rows):
         """The rows in one part."""
         return replace(self, parts=[_Chained(self.parts)]) if len(self.parts) > 1 else self
 
+    def limit(self, count: int) -> LocalRows:
+        """The first rows, part after part, in one part; of the others no more is made than needed.
+
+        The engine would take those that come first, another time others.
+        """
+
+        def first(batches: Iterable[Any]) -> Iterator[Any]:
+            left = count
+            for batch in batches if count else ():
+                yield batch.slice(0, left)
+                left -= batch.num_rows
+                if left <= 0:
+                    return
+
+        return self.together().over_parts(self.kind, first)
+
     def kept(self) -> LocalRows:
         """The rows, made now and once."""
         return replace(self, parts=each(list, self.parts))
@@ -217,6 +233,10 @@ class FileRows(Rows):
 
     def over_parts(self, kind: StructType, make: Over) -> LocalRows:
         return self.here().over_parts(kind, make)
+
+    def limit(self, count: int) -> LocalRows:
+        """As `LocalRows.limit`."""
+        return self.here().limit(count)
 
     def only(self, places: Sequence[int]) -> FileRows:
         kind = StructType(tuple(self.kind.fields[place] for place in places))
