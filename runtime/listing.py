@@ -132,7 +132,10 @@ def _walk(root: str, recursive: bool) -> Iterator[str]:
             yield from _walk(entry.path, recursive)
 
 
-def base_path(location: str) -> Path | None:
-    """Where partition directories begin: the directory itself; None for a pattern or a file."""
+def base_path(location: str, *, recursive: bool = False) -> Path | None:
+    """Where partition directories begin: the directory itself.
+
+    None for a pattern or a file, and with the option recursiveFileLookup.
+    """
     path = Path(location)
-    return None if is_glob(location) or not path.is_dir() else path
+    return None if recursive or is_glob(location) or not path.is_dir() else path

@@ -266,3 +266,20 @@ def test_above_an_operator_no_file_is_known(tmp_path: Path) -> None:
     pq.write_table(pa.table({"value": ["x"]}), tmp_path / "a.parquet")
     with pytest.raises(StateplanError, match=r"input_file_name\(\)"):
         run(session(), "parquet", tmp_path, "t.dropDuplicates().select(F.input_file_name())")
+
+
+def test_only_columns_that_are_used_are_read_beside_the_fields(
+    session: Any, tmp_path: Path
+) -> None:
+    """A line with a bad value of a column that nobody uses is no malformed one to Spark."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "a.csv").write_text("1,x\n2,3\ny,4\n")
+    python = (
+        "t.withColumn('size', F.col('_metadata.file_size')).where('size > 0')"
+        ".where('id > 1 OR _corrupt_record IS NOT NULL').select('id', '_corrupt_record', 'size')"
+    )
+    schema = "id INT, n INT, _corrupt_record STRING"
+    source = {"schema": schema, "format": "csv", "path": str(folder)}
+    found = run(session, "csv", folder, python, sources={"t": source})
+    assert found == [(2, None, 12), (None, "y,4", 12)]

@@ -103,7 +103,7 @@ def test_a_stream_runs_and_its_rows_are_a_view(connect: Connect, tmp_path: Path)
     assert spark.streams.awaitAnyTermination(5) is True
 
 
-def test_a_failure_is_told_until_it_is_reset(connect: Connect, tmp_path: Path) -> None:
+def test_a_failure_is_raised_until_it_is_reset(connect: Connect, tmp_path: Path) -> None:
     from pyspark.errors import StreamingQueryException
 
     spark = connect()

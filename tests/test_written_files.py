@@ -180,16 +180,29 @@ def test_nested_values_are_written_to_json_files(spark: SparkSession, tmp_path: 
     compare(frame, schema, tmp_path, {"format": "json"})
 
 
+@pytest.mark.parametrize(
+    ("packer", "suffix"),
+    [
+        ("", ".snappy.parquet"),
+        ("gzip", "-c000.gz.parquet"),
+        ("lz4_raw", ".lz4raw.parquet"),
+        ("uncompressed", "-c000.parquet"),
+    ],
+)
 def test_spark_reads_parquet_files_of_partitions(
-    spark: SparkSession, values: DataFrame, tmp_path: Path
+    spark: SparkSession, values: DataFrame, tmp_path: Path, packer: str, suffix: str
 ) -> None:
     schema = parse_schema(SCHEMA)
     writer = FileWriter(
-        format="parquet", schema=schema, options={}, partition_by=("s", "o"), time_zone="UTC"
+        format="parquet",
+        schema=schema,
+        options={"compression": packer} if packer else {},
+        partition_by=("s", "o"),
+        time_zone="UTC",
     )
     assert writer.unsupported() is None
     writer.write(tmp_path, values.toArrow())
-    assert {path.name[-15:] for path in tmp_path.rglob("part-*")} == {".snappy.parquet"}
+    assert all(path.name.endswith(suffix) for path in tmp_path.rglob("part-*"))
     names = [field.name for field in schema.fields]
     read = values.sparkSession.read.schema(SCHEMA).parquet(str(tmp_path)).select(*names)
     expected = [{**row.asDict(), "s": row.s or None} for row in values.collect()]

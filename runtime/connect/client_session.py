@@ -157,7 +157,8 @@ class ClientSession:
     def last_ended(self) -> StreamingQuery | None:
         """The query that failed last since the last `reset_terminated`, else the first that ended.
 
-        A failure is told until it is reset, whatever ends after it (StreamingQueryManager).
+        Who waits for any query gets a failure until it is reset, whatever ends later, as Spark's
+        StreamingQueryManager has it.
         """
         return self._last_ended
 

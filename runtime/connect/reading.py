@@ -227,11 +227,14 @@ class StreamReading(PlannerSession):
         if schema is None:
             raise AnalysisError.of("_LEGACY_ERROR_TEMP_2048")
         options = Options(dict(message.options), f"the source '{format_}'")
-        if not _path(message) or options.flag("recursiveFileLookup"):
+        if not _path(message):
             return schema
         location = str(local_path(_path(message), "the source"))
+        base = base_path(location, recursive=options.flag("recursiveFileLookup"))
+        if base is None:
+            return schema
         files = found_files(location, name_glob=options.get("pathGlobFilter"))
-        return with_folder_columns(schema, [file.path for file in files], base_path(location))
+        return with_folder_columns(schema, [file.path for file in files], base)
 
     def at_rest(self, relation: Message, *, session_only: bool = False) -> LogicalPlan:
         """Rows that the engine reads, whatever of."""

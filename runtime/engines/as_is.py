@@ -65,10 +65,9 @@ def run_as_is(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
 
 @render.register(AsIs)
 def _(node: AsIs, batch: Batch) -> DataFrame:
-    rows = [render(below, batch) for below in node.inputs]
-    if isinstance(node.operator, _LIMITS) and node.output:
-        return rows[0].limit(node.operator.limit)
-    inputs = [batch.engine.dataframe(each) for each in rows]
+    inputs = [render(below, batch) for below in node.inputs]
+    if not (node.output and isinstance(node.operator, _LIMITS)):  # rows of this process have one
+        inputs = [batch.engine.dataframe(rows) for rows in inputs]
     if node.in_order:
         return _in_order(node.operator, inputs, batch)
     frame = run_as_is(node.operator, inputs, batch)

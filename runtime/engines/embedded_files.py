@@ -20,7 +20,6 @@ from ...planner.model.schemas.types import (
     TimestampType,
     as_nullable,
 )
-from ..arrow_types import arrow_type
 from ..kernels.errors import NOT_EXACT, KernelError
 from ..kernels.expressions.values.vectors import decoded
 from ..kernels.json.filters import PushedFilter
@@ -178,10 +177,9 @@ class _OwnFile:
 
     def _rows(self) -> Iterator[Any]:
         reader, folders = self.files.reader, self.files.folders
-        fields = folders.in_files.fields
         scan = FileScan(
             path=self.path,
-            schema=pa.schema([(field.name, arrow_type(field.data_type)) for field in fields]),
+            schema=folders.arrow_schema,
             columns=[folders.place_in_files(p) for p in self.places if p not in folders.places],
             options=reader.options,
             time_zone=self.files.zone,

@@ -103,6 +103,12 @@ class FolderColumns:
         fields = enumerate(self.schema.fields)
         return StructType(tuple(field for place, field in fields if place not in self.places))
 
+    @cached_property
+    def arrow_schema(self) -> Any:
+        """The other columns, as an Arrow schema."""
+        fields = self.in_files.fields
+        return pa.schema([(field.name, arrow_type(field.data_type)) for field in fields])
+
     def place_in_files(self, place: int) -> int:
         """The place of one of the other columns among these."""
         return place - sum(one < place for one in self.places)
@@ -197,23 +203,24 @@ def with_folder_columns(schema: StructType, paths: Sequence[str], base: Path | N
         RuntimeFailure: the folders of one name other columns than those of another, or have a
             number of which it is not known as what Spark takes it.
     """
-    texts: list[Mapping[str, str]] = []
+    texts: dict[str, Mapping[str, str]] = {}
+    names: list[str] = []
     for path in paths:
-        found = folder_texts(path, base)
-        if found and texts and list(found) != list(texts[0]):
-            raise _refused(path, "others have other columns in the names of theirs")
-        texts += [found] if found else []
-    if not texts:
-        return schema
+        if found := folder_texts(path, base):
+            if texts and list(found) != names:
+                raise _refused(path, "others have other columns in the names of theirs")
+            texts[path], names = found, list(found)
+    lower = [name.lower() for name in names]
+    first = [field for field in schema.fields if field.name.lower() not in lower]
     declared = {field.name.lower(): field for field in schema.fields}
     last = []
-    for name in texts[0]:
-        field = declared.pop(name.lower(), None)
+    for name in names:
+        field = declared.get(name.lower())
         if field is None:
-            kinds = {_inferred(path, one[name]) for path, one in zip(paths, texts, strict=False)}
+            kinds = {_inferred(path, one[name]) for path, one in texts.items()}
             field = StructField(name, reduce(_wider, kinds - {NULL}) if kinds != {NULL} else NULL)
         last.append(field)
-    return StructType((*declared.values(), *last))
+    return StructType((*first, *last))
 
 
 def _inferred(path: str, text: str) -> DataType:

@@ -126,7 +126,7 @@ class FileSource(Source):
 
     @property
     def _base(self) -> Path | None:
-        return None if self._recursive else base_path(self.location)
+        return base_path(self.location, recursive=self._recursive)
 
     def show_metadata(self, name: str) -> None:
         kind = metadata_type(self.format)
@@ -207,8 +207,8 @@ class FileSource(Source):
         numbers = _number(start), _number(end)
         if self._known[0] != numbers:
             paths = self._paths(*numbers)
-            sizes = [_size(path) for path in paths]
-            gone = [path for path, size in zip(paths, sizes, strict=True) if size is None]
+            sizes = [(path, _size(path)) for path in paths]
+            gone = [path for path, size in sizes if size is None]
             if gone:
                 more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
                 raise RuntimeFailure(
@@ -216,10 +216,7 @@ class FileSource(Source):
                     f"The file '{gone[0]}'{more} belongs to a batch that has to run, but is gone.",
                     hint="Put the file back, or start with a new checkpoint directory.",
                 )
-            known = [
-                (path, size) for path, size in zip(paths, sizes, strict=True) if size is not None
-            ]
-            known.sort(key=lambda file: -file[1])
+            known = sorted(((p, s) for p, s in sizes if s is not None), key=lambda file: -file[1])
             self._known = numbers, [path for path, _ in known], [size for _, size in known]
         return self._known[1:]
 
