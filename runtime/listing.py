@@ -132,10 +132,17 @@ def _walk(root: str, recursive: bool) -> Iterator[str]:
             yield from _walk(entry.path, recursive)
 
 
-def base_path(location: str, *, recursive: bool = False) -> Path | None:
-    """Where partition directories begin: the directory itself.
+def base_path(location: str, *, recursive: bool = False, given: str | None = None) -> Path | None:
+    """Where partition directories of a stream begin: the directory itself, whatever is given.
 
-    None for a pattern or a file, and with the option recursiveFileLookup.
+    None for a file, for a pattern of which nothing is given, and with recursiveFileLookup.
+
+    Args:
+        location: a path, or a pattern.
+        recursive: the option recursiveFileLookup.
+        given: the option basePath.
     """
+    if not recursive and is_glob(location):
+        return None if given is None else Path(given)
     path = Path(location)
-    return None if recursive or is_glob(location) or not path.is_dir() else path
+    return None if recursive or not path.is_dir() else path

@@ -103,6 +103,113 @@ def test_a_stream_runs_and_its_rows_are_a_view(connect: Connect, tmp_path: Path)
     assert spark.streams.awaitAnyTermination(5) is True
 
 
+def test_two_columns_of_a_memory_sink_may_have_one_name(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    rows = _stream(spark, tmp_path / "in", ("a", 1), ("b", 2))
+    names = spark.createDataFrame([("a", "x"), ("c", "y")], "k string, V string")
+    both = rows.join(names, rows.k == names.k)
+    query = both.writeStream.format("memory").queryName("both").trigger(availableNow=True).start()
+    assert query.awaitTermination(60)
+    assert spark.table("both").schema.simpleString() == "struct<k:string,v:int,k:string,V:string>"
+    assert [tuple(row) for row in spark.table("both").collect()] == [("a", 1, "a", "x")]
+    asked = spark.sql("SELECT * FROM both")
+    assert asked.columns == ["k", "v", "k", "V"] and asked.count() == 1
+    query = rows.writeStream.format("memory").queryName("both").trigger(availableNow=True).start()
+    assert query.awaitTermination(60)
+    assert sorted(map(tuple, spark.table("both").collect())) == [("a", 1), ("b", 2)]
+
+
+ITEMS = """id,name,price,since,at,ok,big
+1,A,1.5,2024-01-02,2024-01-02 10:00:00,true,1
+2,"B, b",2,2024-02-01,2024-01-02T11:00:00Z,false,9999999999
+3,-,,,,,
+"""
+
+
+def _file(path: Path, text: str) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return str(path)
+
+
+def test_files_at_rest_are_read_as_spark_reads_them(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    items = _file(tmp_path / "items" / "a.csv", ITEMS)
+    read = spark.read.option("header", True).option("nullValue", "-").csv(items, inferSchema=True)
+    assert read.schema.simpleString() == (
+        "struct<id:int,name:string,price:double,since:date,at:timestamp,ok:boolean,big:bigint>"
+    )
+    assert [tuple(row) for row in read.select("id", "name", "big").collect()] == [
+        (1, "A", 1),
+        (2, "B, b", 9999999999),
+        (3, None, None),
+    ]
+    text = '{"b": 1, "a": {"z": [1.5, null], "y": "t"}}\n{"b": 2.5, "c": null}\noops\n'
+    lines = spark.read.json(_file(tmp_path / "a.json", text))
+    assert lines.schema.simpleString() == (
+        "struct<_corrupt_record:string,a:struct<y:string,z:array<double>>,b:double,c:string>"
+    )
+    assert [row._corrupt_record for row in lines.collect()] == [None, None, "oops"]
+    _file(tmp_path / "parts" / "day=2024-01-01" / "n=1" / "x.csv", "1,a\n")
+    _file(tmp_path / "parts" / "day=2024-01-02" / "n=02" / "y.csv", "2,b\n3,c\n")
+    parts = spark.read.csv(str(tmp_path / "parts"))
+    assert parts.schema.simpleString() == "struct<_c0:string,_c1:string,day:date,n:int>"
+    assert sorted((row._c0, str(row.day), row.n) for row in parts.collect()) == [
+        ("1", "2024-01-01", 1),
+        ("2", "2024-01-02", 2),
+        ("3", "2024-01-02", 2),
+    ]
+    with pytest.raises(Exception, match="Path does not exist"):
+        spark.read.csv(str(tmp_path / "nowhere")).collect()
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(Exception, match="Unable to infer schema for JSON"):
+        spark.read.json(str(tmp_path / "empty")).collect()
+    given = spark.read.schema("a INT").json(str(tmp_path / "empty"))
+    assert given.columns == ["a"] and given.collect() == []
+
+
+def test_files_at_rest_in_views_batches_and_beside_streams(
+    connect: Connect, tmp_path: Path
+) -> None:
+    from stateplan.runtime.engines.embedded_calls import HELD
+
+    spark = connect()
+    held = len(HELD)
+    items = _file(tmp_path / "items" / "a.csv", ITEMS)
+    reader = spark.read.option("header", True).option("inferSchema", True)
+    look_up = reader.csv(items)
+    assert look_up.count() == 3 and len(HELD) == held
+    look_up.createOrReplaceTempView("items")
+    assert spark.sql("SELECT max(big) AS m FROM items").first().m == 9999999999
+    rows = _stream(spark, tmp_path / "in", ("A", 1), ("B, b", 2), ("Z", 3))
+    joined = rows.join(look_up, rows.k == look_up.name, "left").select("k", "big")
+    table = spark.table("items")
+    named = rows.join(table, rows.k == table.name).select("k", "ok")
+    for name, frame in (("joined", joined), ("named", named)):
+        query = frame.writeStream.format("memory").queryName(name)
+        assert query.trigger(availableNow=True).start().awaitTermination(60)
+    found = {name: sorted(map(tuple, spark.table(name).collect())) for name in ("joined", "named")}
+    assert found == {
+        "joined": [("A", 1), ("B, b", 9999999999), ("Z", None)],
+        "named": [("A", True), ("B, b", False)],
+    }
+    out = str(tmp_path / "out")
+
+    def look(frame: Any, batch_id: int) -> None:
+        here = frame.sparkSession.read.option("header", True).csv(items, inferSchema=True)
+        frame.join(here, frame.k == here.name).select("k", "price").write.json(out)
+
+    query = rows.writeStream.foreachBatch(look).trigger(availableNow=True).start()
+    assert query.awaitTermination(60)
+    assert query.exception() is None
+    written = spark.read.json(out)
+    assert written.columns == ["k", "price"]
+    assert sorted(map(tuple, written.collect())) == [("A", 1.5), ("B, b", 2.0)]
+    spark.stop()
+    assert len(HELD) <= held
+
+
 def test_a_failure_is_raised_until_it_is_reset(connect: Connect, tmp_path: Path) -> None:
     from pyspark.errors import StreamingQueryException
 

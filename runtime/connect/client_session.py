@@ -6,7 +6,7 @@ import json
 import queue
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from ...planner.connect.places import Message
 from ...planner.model.errors import RuntimeFailure, StateplanError
 from ...planner.model.settings.conf import Conf
+from .files_at_rest import FilesAtRest, Inferred
 from .messages import may_stream, names_stream
 from .reading import StreamReading
 
@@ -46,6 +47,8 @@ class ClientSession:
 
     Attributes:
         views: temporary views that are streams, as relations, by name in small letters.
+        view_columns: the columns of views that the engine has under other names (memory_view.py).
+        inferred: the columns that were found in files (files_at_rest.py).
         functions: functions for SQL text, as they were registered, by name.
         data_sources: data sources in Python by format.
         environment: variables for processes of the client's functions.
@@ -57,6 +60,8 @@ class ClientSession:
         self.user = user
         self.id = id
         self.views: dict[str, Message] = {}
+        self.view_columns: dict[str, Sequence[str]] = {}
+        self.inferred: Inferred = {}
         self.functions: dict[str, Message] = {}
         self.data_sources: dict[str, Any] = {}
         self.environment: dict[str, str] = {}
@@ -65,6 +70,7 @@ class ClientSession:
         self._queries: dict[str, StreamingQuery] = {}
         self._ended: deque[str] = deque()
         self._buses: list[Bus] = []
+        self._files: list[FilesAtRest] = []
         self._last_ended: StreamingQuery | None = None
 
     @cached_property
@@ -85,14 +91,25 @@ class ClientSession:
 
     def reading(self) -> StreamReading:
         """A front end for a stream that starts now."""
+        conf = Conf(self._settings())
+        embedded = self.backend.embedded
         return StreamReading(
             self.spark,
-            Conf(self._settings()),
+            conf,
             views=dict(self.views),
             functions=dict(self.functions),
             data_sources=dict(self.data_sources),
-            alone=self.backend.embedded,
+            files=FilesAtRest(self.spark, conf, self.inferred) if embedded else None,
         )
+
+    def files_at_rest(self) -> FilesAtRest:
+        """What reads the files that the client of the embedded engine names."""
+        return FilesAtRest(self.spark, Conf(self._settings()), self.inferred)
+
+    def keep_files(self, files: FilesAtRest) -> None:
+        """Keep the rows of files that a view has as long as the session."""
+        with self._changed:
+            self._files.append(files)
 
     def reads_stream(self, relation: Message) -> bool:
         """Whether a relation is a stream, as far as the planner can tell.
@@ -183,8 +200,11 @@ class ClientSession:
         self.stop_queries()
         with self._changed:
             buses = list(self._buses)
+            files, self._files = self._files, []
         for bus in buses:
             bus.put(None)
+        for one in files:
+            one.let_go()
 
     # ---------------------------------------------------------------------------------- listeners
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql.connect import proto
@@ -68,3 +69,44 @@ def put_rows(message: Any, rows: Mapping[str, Message]) -> None:
         return
     for part in parts(message):
         put_rows(part, rows)
+
+
+def put_column_names(message: Any, views: Mapping[str, Sequence[str]]) -> None:
+    """Give the columns of some views their names where a message names the views.
+
+    Args:
+        message: what a client asks for.
+        views: the names of the columns, by the name of the view in small letters.
+    """
+    if isinstance(message, proto.Relation):
+        named = message.read.named_table.unparsed_identifier.lower()
+        if named in views:
+            message.CopyFrom(_named(message, views[named]))
+            return
+        if message.HasField("sql"):
+            words = set(re.findall(r"\w+", message.sql.query.lower()))
+            found = [name for name in views if name in words]
+            if found:
+                message.CopyFrom(_with_views(message, {name: views[name] for name in found}))
+            return
+    for part in parts(message):
+        put_column_names(part, views)
+
+
+def _with_views(sql: Message, views: Mapping[str, Sequence[str]]) -> Message:
+    whole = proto.Relation(common=sql.common)
+    whole.with_relations.root.CopyFrom(sql)
+    for i, (name, columns) in enumerate(views.items()):
+        table = proto.Read.NamedTable(unparsed_identifier=name)
+        view = proto.Relation(read=proto.Read(named_table=table))
+        reference = whole.with_relations.references.add(common={"plan_id": -1 - i})
+        reference.subquery_alias.CopyFrom(
+            proto.SubqueryAlias(input=_named(view, columns), alias=name)
+        )
+    return whole
+
+
+def _named(view: Message, columns: Sequence[str]) -> Message:
+    return proto.Relation(
+        common=view.common, to_df=proto.ToDF(input=view, column_names=list(columns))
+    )

@@ -42,6 +42,7 @@ from ..sources import PythonSource, Source, make_source, no_such_source
 from ..sources.python import data_source
 from ..sources.tables import Table
 from ..streaming import stream_names
+from .files_at_rest import FilesAtRest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -125,7 +126,8 @@ class StreamReading(PlannerSession):
         views: its temporary views that are streams, as relations.
         functions: its functions for SQL text, as they were registered.
         data_sources: its data sources in Python, by format.
-        alone: whether the engine's other sessions do not see what this one has made.
+        files: what reads files at rest on the embedded engine, whose other sessions do not see what
+            this one has made; None: the engine is Spark.
     """
 
     def __init__(
@@ -136,17 +138,17 @@ class StreamReading(PlannerSession):
         views: Mapping[str, Message],
         functions: Mapping[str, Message],
         data_sources: Mapping[str, Any],
-        alone: bool,
+        files: FilesAtRest | None,
     ) -> None:
         super().__init__({}, conf)
         self._spark = spark
         self._streaming_views = views
         self._data_sources = data_sources
-        self._alone = alone
+        self._files = files
         self.user_functions.update(functions)
         self._reader = _Reader(self)
         self._inputs: dict[str, tuple[Message, StructType]] = {}
-        self._at_rest: dict[str, EngineTable] = {}
+        self._at_rest: dict[str, Table] = {}
 
     # ------------------------------------------------------------------------------ what is read
 
@@ -182,7 +184,7 @@ class StreamReading(PlannerSession):
 
     @property
     def _owner(self) -> SparkSession | None:
-        return self._spark if self._alone else None
+        return None if self._files is None else self._spark
 
     def input(self, relation: Message) -> LogicalPlan:
         """What `spark.read...load()` or `spark.readStream...load()` reads.
@@ -230,7 +232,11 @@ class StreamReading(PlannerSession):
         if not _path(message):
             return schema
         location = str(local_path(_path(message), "the source"))
-        base = base_path(location, recursive=options.flag("recursiveFileLookup"))
+        base = base_path(
+            location,
+            recursive=options.flag("recursiveFileLookup"),
+            given=options.get("basePath"),
+        )
         if base is None:
             return schema
         files = found_files(location, name_glob=options.get("pathGlobFilter"))
@@ -238,12 +244,17 @@ class StreamReading(PlannerSession):
 
     def at_rest(self, relation: Message, *, session_only: bool = False) -> LogicalPlan:
         """Rows that the engine reads, whatever of."""
-        schema = self._asked(relation)
         message = relation.read.data_source
+        table: Table | None = None
+        if self._files is not None and not session_only:
+            table = self._files.table(relation)
+        if table is None:
+            owner = self._spark if session_only else self._owner
+            table = EngineTable(relation, self._asked(relation), owner)
+        schema = table.schema
         format_ = "rows" if session_only else (message.format or "parquet").lower()
         name = f"{_path(message) or format_}#{len(self._at_rest)}"
-        owner = self._spark if session_only else self._owner
-        self._at_rest[name] = EngineTable(relation, schema, owner)
+        self._at_rest[name] = table
         size = sum(map(files_size, message.paths))
         source = Known(
             name=name, schema=schema, streaming=False, format=format_, size_in_bytes=size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -24,7 +25,8 @@ from .backend import Backend
 from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
 from .engine_errors import with_way_out
-from .messages import asked_for, put_rows, relations
+from .files_at_rest import FilesAtRest
+from .messages import asked_for, put_column_names, put_rows, relations
 from .starting import start
 
 # The client asks for it and compresses large plans by it; they are to be read here.
@@ -136,9 +138,9 @@ class RunService(SparkConnectServiceServicer):
         yield from signed(answers, request, session.server_id)
 
     def _executed(self, request: Message, context: Any, kind: str | None) -> Iterator[Message]:
-        self._put_rows(request)
-        yield from self._forwarded("ExecutePlan", request, context)
         command = request.plan.command
+        with self._put_rows(request, kind):
+            yield from self._forwarded("ExecutePlan", request, context)
         match kind:
             case "create_dataframe_view":
                 view = command.create_dataframe_view
@@ -160,6 +162,7 @@ class RunService(SparkConnectServiceServicer):
         """A temporary view that is a stream is read here; any other the engine has."""
         session = self.session(request)
         session.views.pop(name.lower(), None)
+        session.view_columns.pop(name.lower(), None)
         if self._backend.embedded:
             return
         read = proto.Read(named_table=proto.Read.NamedTable(unparsed_identifier=name))
@@ -176,19 +179,44 @@ class RunService(SparkConnectServiceServicer):
 
     def AnalyzePlan(self, request: Message, context: Any) -> Message:
         """The engine knows what there is to know of a DataFrame; the embedded one, of no stream."""
-        self._put_rows(request)
         session = self.session(request)
         if self._backend.embedded and any(map(session.reads_stream, relations(request))):
             answer = analyze(session.reading(), request)
             answer.session_id = request.session_id
             answer.server_side_session_id = session.server_id
             return answer
-        return self._forwarded("AnalyzePlan", request, context)
+        with self._put_rows(request):
+            return self._forwarded("AnalyzePlan", request, context)
 
-    def _put_rows(self, request: Message) -> None:
-        """Put the rows of batches in where a foreachBatch function names them."""
+    @contextmanager
+    def _put_rows(self, request: Message, kind: str | None = None) -> Iterator[None]:
+        """Put in what a request names and the engine has not, or not as Spark has it.
+
+        Those are the rows of batches in foreachBatch functions, files (files_at_rest.py) and the
+        names of a view's columns (memory_view.py).
+
+        Args:
+            request: what a client asks for.
+            kind: of the command. The rows of files that a view reads stay as long as the session.
+        """
         if self._backend.rows:
             put_rows(request, self._backend.rows)
+        if columns := self.session(request).view_columns:
+            put_column_names(request, columns)
+        # What SQL text refers to comes back to the client, and here again with what asks for rows.
+        if not self._backend.embedded or kind == "sql_command" or not FilesAtRest.are_read(request):
+            yield
+            return
+        files = self.session(request).files_at_rest()
+        keep = kind == "create_dataframe_view"
+        if keep:
+            self.session(request).keep_files(files)
+        try:
+            files.put(request)
+            yield
+        finally:
+            if not keep:
+                files.let_go()
 
     def Config(self, request: Message, context: Any) -> Message:
         """Settings are the engine's; plans come as they are, without compression."""
@@ -220,6 +248,7 @@ class RunService(SparkConnectServiceServicer):
         old = self.session(request)
         made = ClientSession(self._backend, old.user, answer.new_session_id)
         made.views.update(old.views)
+        made.view_columns.update(old.view_columns)
         made.functions.update(old.functions)
         made.data_sources.update(old.data_sources)
         with self._lock:

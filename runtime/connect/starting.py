@@ -14,13 +14,14 @@ from ...planner.model.options import by_lower_name
 from ...planner.model.settings.conf import Conf
 from ..frames import spark_schema
 from ..options import Options
-from ..sinks import ForeachSink, MemorySink, NoopSink, PickledWriter, PythonSink, Sink, make_sink
+from ..sinks import ForeachSink, NoopSink, PickledWriter, PythonSink, Sink, make_sink
 from ..sources.python import data_source
 from ..streaming import StartRequest
 from ..streaming import start as start_query
 from ..triggers import AVAILABLE_NOW, DEFAULT, ONCE, Trigger, processing_time
 from .client_session import ClientSession, Reporter
 from .for_each_batch import BatchFunctionSink
+from .memory_view import MemoryView
 
 if TYPE_CHECKING:
     from ...planner.incremental_execution import IncrementalExecution
@@ -118,8 +119,9 @@ def _sink(
         if name is None:
             raise AnalysisError.of("_LEGACY_ERROR_TEMP_1194")
         schema = spark_schema(execution.analyzed.schema)
-        session.spark.createDataFrame([], schema).createOrReplaceTempView(name)
-        return MemorySink(session.spark, name)
+        sink = MemoryView(session, name)
+        sink.show(session.spark.createDataFrame([], schema), name)
+        return sink
     table = message.table_name if message.WhichOneof("sink_destination") == "table_name" else None
     return make_sink(
         message.format or format_,

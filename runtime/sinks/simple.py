@@ -124,9 +124,12 @@ class MemorySink(Sink):
                 self._batches.clear()
             self._batches[batch_id] = table
         if self._spark is not None and self.name is not None:
-            whole = self._spark.createDataFrame(self.table(), self._schema)
-            whole.createOrReplaceTempView(self.name)
+            self.show(self._spark.createDataFrame(self.table(), self._schema), self.name)
         return int(table.num_rows)
+
+    def show(self, rows: DataFrame, name: str) -> None:
+        """Make a view of all rows so far."""
+        rows.createOrReplaceTempView(name)
 
     def table(self) -> pa.Table:
         """All rows so far as an Arrow table; raises ValueError before the first batch."""

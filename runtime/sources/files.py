@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _OWN = (
     *("maxFilesPerTrigger", "maxBytesPerTrigger", "latestFirst", "fileNameOnly", "maxFileAge"),
     *("cleanSource", "sourceArchiveDir", "recursiveFileLookup", "pathGlobFilter", "path"),
-    *("maxCachedFiles", "discardCachedInputRatio"),
+    *("maxCachedFiles", "discardCachedInputRatio", "basePath"),
 )
 _REFUSED = ("modifiedBefore", "modifiedAfter")
 
@@ -88,7 +88,7 @@ class FileSource(Source):
         self._latest_first = own.flag("latestFirst")
         self._name_only = own.flag("fileNameOnly")
         self._recursive = own.flag("recursiveFileLookup")
-        self._name_glob = own.get("pathGlobFilter")
+        self._name_glob, self._base_path = own.get("pathGlobFilter"), own.get("basePath")
         self._max_age_ms: int | None = own.duration_ms("maxFileAge", "7d")
         if self._latest_first and (self._max_files or self._max_bytes):
             self._max_age_ms = None  # the newest files come first, so age says nothing
@@ -126,7 +126,7 @@ class FileSource(Source):
 
     @property
     def _base(self) -> Path | None:
-        return base_path(self.location, recursive=self._recursive)
+        return base_path(self.location, recursive=self._recursive, given=self._base_path)
 
     def show_metadata(self, name: str) -> None:
         kind = metadata_type(self.format)

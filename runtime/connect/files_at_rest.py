@@ -1,0 +1,278 @@
+"""Files at rest that a client reads on the embedded engine: as the files of streams are read.
+
+Sail takes fewer options of CSV and JSON than Spark, finds other types in files whose schema nobody
+gives, and no types in the names of folders. So these reads are our own readers', in a script's
+batch code as in what a stream is joined with; what those do not read is left to the engine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+from pyspark.sql.connect import proto
+
+from ...planner.connect.places import Message
+from ...planner.connect.types import read_schema
+from ...planner.model.errors import AnalysisError
+from ...planner.model.formats import fixed_schema
+from ...planner.model.schemas.schema_json import type_from_json
+from ...planner.model.schemas.types import STRING, StructField, StructType
+from ...planner.model.settings.conf import Conf
+from ..engines.embedded_files import OwnFiles, embedded_uri
+from ..engines.embedded_folders import FolderColumns, engine_rows, with_folder_columns
+from ..engines.embedded_rows import RowCrossing
+from ..engines.local_rows import LocalRows
+from ..engines.reader_settings import changed_settings
+from ..files import local_path
+from ..kernels.readers.csv_options import UnsupportedOption, csv_options
+from ..kernels.readers.formats import FILE_READERS
+from ..kernels.writers.folders import folder_texts
+from ..listing import FoundFile, base_path
+from ..options import Options
+from ..output_log import SINK_LOG, found_files
+from ..plan.facts import Reader
+from ..sources.inferred_csv import column_names, inferred_from_texts
+from ..sources.inferred_json import inferred_from_json
+from ..sources.tables import FilesTable
+from .messages import parts as parts_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_LISTING = ("path", "pathglobfilter", "recursivefilelookup", "basepath")
+"""Options, in lower case, that say which files are read, not how."""
+_INFERENCE = ("inferschema", "samplingratio", "preferdate", "prefersdecimal", "dropfieldifallnull")
+_OTHER_TYPES = (("prefersdecimal", "true"), ("dropfieldifallnull", "true"), ("preferdate", "false"))
+"""Values of options with which Spark finds other columns than we do."""
+_NAMES = {"csv": "CSV", "json": "JSON", "text": "Text", "orc": "ORC", "parquet": "Parquet"}
+Inferred = dict[tuple[Any, ...], StructType]
+
+
+@dataclass(frozen=True)
+class ChosenFiles(FilesTable):
+    """Some files of one format.
+
+    Attributes:
+        files: their paths.
+        base: the directory below which folders' names have values of columns, if they may.
+    """
+
+    files: Sequence[str] = ()
+    base: Path | None = None
+
+    @property
+    def paths(self) -> list[str]:
+        return list(self.files)
+
+    @property
+    def reader(self) -> Reader:
+        return Reader(format=self.format, schema=self.schema, options=self.options, base=self.base)
+
+
+class FilesAtRest:
+    """The reads of files of a client's session.
+
+    Args:
+        spark: the session on the engine.
+        conf: its settings.
+        inferred: takes the columns that were found in files.
+    """
+
+    def __init__(self, spark: SparkSession, conf: Conf, inferred: Inferred) -> None:
+        self._spark = spark
+        self._conf = conf
+        self._inferred = inferred
+        self._rows = RowCrossing(spark)
+
+    @staticmethod
+    def are_read(message: Any) -> bool:
+        """Whether something in a message reads files at rest."""
+        if isinstance(message, proto.Relation) and _reads_files(message):
+            return True
+        return any(map(FilesAtRest.are_read, parts_of(message)))
+
+    def put(self, message: Any) -> None:
+        """Put rows that our own code reads in the places of reads of files.
+
+        Raises:
+            StateplanError: something about the files is unusable.
+        """
+        if not isinstance(message, proto.Relation) or not _reads_files(message):
+            for part in parts_of(message):
+                self.put(part)
+            return
+        table = self.table(message)
+        if table is not None:
+            number = message.common.plan_id
+            message.CopyFrom(_relation(self._frame(table)))
+            message.common.plan_id = number
+
+    def let_go(self) -> None:
+        """Forget the rows."""
+        self._rows.let_go("query")
+
+    def table(self, relation: Message) -> ChosenFiles | None:
+        """What a relation reads; None: the engine is to read it.
+
+        Raises:
+            StateplanError: something about the files is unusable.
+        """
+        message = relation.read.data_source
+        format_ = (message.format or self._conf["spark.sql.sources.default"]).lower()
+        options = Options(dict(message.options), f"the source '{format_}'")
+        locations = list(message.paths) or ([options["path"]] if "path" in options else [])
+        if format_ not in _NAMES or not locations:
+            return None
+        places = [str(local_path(location, "the source")) for location in locations]
+        recursive = options.flag("recursiveFileLookup")
+        glob = options.get("pathGlobFilter")
+        files: list[FoundFile] = []
+        base = None if recursive else base_path(options.get("basePath", places[0]))
+        for place in places:
+            found = found_files(place, recursive=recursive, name_glob=glob)
+            if not found and not os.path.exists(place):
+                raise AnalysisError.of("PATH_NOT_FOUND", path=f"file:{place}")
+            below = None if recursive or "basePath" in options else base_path(place)
+            if len(places) > 1 and any(folder_texts(file.path, below) for file in found):
+                return None  # the engine is to see whether all have one base
+            files += found
+        if len(places) > 1 and "basePath" not in options:
+            base = None
+        settings = {
+            key: value
+            for key, value in message.options.items()
+            if key.lower() not in (*_LISTING, *_INFERENCE)
+        }
+        # Spark reads the largest files first: those say what the columns are.
+        paths = tuple(file.path for file in sorted(files, key=lambda file: -file.size))
+        chosen = ChosenFiles(places[0], format_, StructType(()), settings, files=paths, base=base)
+        schema = self._schema(relation, chosen, options, files)
+        if schema is None:
+            return None
+        schema = with_folder_columns(schema, paths, base)
+        chosen = ChosenFiles(places[0], format_, schema, settings, files=paths, base=base)
+        return chosen if self._read_here(chosen) else None
+
+    def _read_here(self, table: ChosenFiles) -> bool:
+        reader = table.reader
+        if any(changed_settings(table.format, self._conf)):
+            return False
+        own = FILE_READERS.get(table.format)
+        if own is not None:
+            return own.unsupported(reader.schema, reader.options) is None
+        # The engine reads them as Spark does, but for what folders say and logs hide.
+        folders = self._folders(table)
+        return bool(folders.places) or (Path(table.path) / SINK_LOG).is_dir()
+
+    def _folders(self, table: ChosenFiles) -> FolderColumns:
+        return FolderColumns.of(table.paths, table.base, table.schema, self._conf.time_zone)
+
+    def _frame(self, table: ChosenFiles) -> DataFrame:
+        if table.format in FILE_READERS:
+            return self._local(table).frame
+
+        def read(paths: list[str], columns: StructType) -> DataFrame:
+            return table.at(self._spark, list(map(embedded_uri, paths)), columns)
+
+        return engine_rows(read, table.paths, self._folders(table))
+
+    def _local(self, table: ChosenFiles) -> LocalRows:
+        files = OwnFiles(
+            paths=table.paths,
+            reader=table.reader,
+            zone=self._conf.time_zone,
+            failures=self._rows.failures,
+            holder="query",
+            folders=self._folders(table),
+            parquet={},
+        )
+        places = range(len(table.schema.fields))
+        return self._rows.local_rows(
+            files.parts(places, (), encoded=False), files.schema(places), "query"
+        )
+
+    # ----------------------------------------------------------------------- columns of the files
+
+    def _schema(
+        self, relation: Message, table: ChosenFiles, options: Options, files: Sequence[FoundFile]
+    ) -> StructType | None:
+        """The columns that are given, or those of the files; None: the engine is to find them."""
+        message = relation.read.data_source
+        if message.schema:
+            return read_schema(message.schema)
+        fixed = fixed_schema(table.format, dict(message.options))
+        if fixed is not None:
+            return fixed
+        if not files:
+            raise AnalysisError.of("UNABLE_TO_INFER_SCHEMA", format=_NAMES[table.format])
+        if any(options.get(name, "").lower() == value for name, value in _OTHER_TYPES):
+            return None
+        if table.format not in ("csv", "json"):
+            return self._of_the_engine(table)
+        key = (*files, table.format, *sorted(dict(options).items()), self._conf.time_zone)
+        if key not in self._inferred:
+            infer = self._of_csv if table.format == "csv" else self._of_json
+            found = infer(table, options)
+            if found is None:
+                return None
+            self._inferred[key] = found
+        return self._inferred[key]
+
+    def _of_the_engine(self, table: ChosenFiles) -> StructType:
+        uris = list(map(embedded_uri, table.paths))
+        found = type_from_json(self._spark.read.format(table.format).load(uris).schema.jsonValue())
+        return cast(StructType, found)
+
+    def _of_json(self, table: ChosenFiles, options: Options) -> StructType | None:
+        own = FILE_READERS["json"]
+        some = StructType((StructField("some", STRING),))
+        if own.unsupported(some, table.options) is not None:
+            return None
+        return inferred_from_json(table.paths, table.options)
+
+    def _of_csv(self, table: ChosenFiles, options: Options) -> StructType | None:
+        try:
+            chosen = csv_options(table.options)
+        except UnsupportedOption:
+            return None
+        sensitive = self._conf["spark.sql.caseSensitive"] == "true"
+        names = column_names(table.paths, chosen, sensitive)
+        texts = StructType(tuple(StructField(name, STRING) for name in names))
+        wanted = ChosenFiles(table.path, "csv", texts, table.options, files=table.files)
+        if not options.flag("inferSchema") or not names:
+            return texts
+        if not self._read_here(wanted):
+            return None
+        rows = [batch for part in self._local(wanted).parts for batch in part]
+        schema = pa.schema([(name, pa.string()) for name in names])
+        table_of_texts = pa.Table.from_batches([batch.cast(schema) for batch in rows], schema)
+        return inferred_from_texts(table_of_texts, chosen, self._conf.time_zone)
+
+
+def _reads_files(relation: Message) -> bool:
+    read = relation.read
+    return (
+        relation.WhichOneof("rel_type") == "read"
+        and read.WhichOneof("read_type") == "data_source"
+        and not read.is_streaming
+    )
+
+
+def _relation(frame: DataFrame) -> Message:
+    """A DataFrame of this process as a relation, whose ids cannot be taken for the client's."""
+    sent: Any = frame
+    relation = sent._plan.to_proto(sent.sparkSession.client).root
+    _without_ids(relation)
+    return cast(Message, relation)
+
+
+def _without_ids(message: Any) -> None:
+    if isinstance(message, proto.RelationCommon):
+        message.ClearField("plan_id")
+    for part in parts_of(message):
+        _without_ids(part)

@@ -1,0 +1,226 @@
+"""The columns of CSV files whose schema nobody gives: what Spark's CSVInferSchema finds."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...planner.model.errors import RuntimeFailure
+from ...planner.model.schemas.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INT,
+    LONG,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    DecimalType,
+    StructField,
+    StructType,
+)
+from ..kernels.errors import NOT_EXACT
+from ..kernels.json.time_columns import UncertainValue
+from ..kernels.readers.csv_options import CsvOptions
+from ..kernels.readers.csv_values import converter
+from ..kernels.readers.line_files import blocks
+
+_DAY = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
+_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?(Z|[+-]0[0-9]:[0-5][0-9])?"
+_PLAIN: Mapping[DataType, str] = {
+    INT: r"^[+-]?[0-9]{1,9}$",
+    LONG: r"^[+-]?[0-9]{1,18}$",
+    DOUBLE: r"^[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,2})?$",
+    DATE: f"^{_DAY}$",
+    TIMESTAMP: f"^{_DAY}([ T]{_TIME})?$",
+    BOOLEAN: "^(true|false)$",
+    STRING: "",
+}
+"""Texts that surely are of a type, and no others need be looked at one by one."""
+_DIGIT = re.compile("[0-9]")
+_WHOLE = re.compile(r"[+-]?\d+")
+_DECIMAL = re.compile(r"[+-]?\d+\.?")
+_DOUBLE = re.compile(
+    r"[\0- ]*[+-]?(NaN|Infinity|((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|0[xX][0-9a-fA-F]+\.?[pP]"
+    r"[+-]?\d+)[fFdD]?)[\0- ]*"
+)
+_CHAIN = (INT, LONG, DecimalType(), DOUBLE, DATE, TIMESTAMP, BOOLEAN)
+"""In this order Spark tries the types."""
+_DIGITS: Mapping[DataType, DecimalType] = {INT: DecimalType(10, 0), LONG: DecimalType(20, 0)}
+
+
+def column_names(paths: Sequence[str], options: CsvOptions, case_sensitive: bool) -> list[str]:
+    """The names of the columns: those of the first line, or `_c0`, `_c1`.
+
+    Raises:
+        RuntimeFailure: it is not known here how Spark parts the first line.
+    """
+    line = next(_lines(paths, options), None)
+    if line is None:
+        return []
+    marks = {options.quote, options.escape} - {'"', "\\", "\0"}
+    quoted = options.quote in line
+    if quoted and (marks or len(options.sep) > 1 or options.escape in line):
+        raise RuntimeFailure(
+            NOT_EXACT,
+            f"It is not known how Spark parts the first line of '{paths[0]}'.",
+            hint="Give the schema of the files, or run the query on Spark: --engine spark.",
+        )
+    if quoted:
+        tokens = next(csv.reader([line], delimiter=options.sep))
+    else:
+        tokens = line.split(options.sep)
+    if options.leading:
+        tokens = [token.lstrip() for token in tokens]
+    if options.trailing:
+        tokens = [token.rstrip() for token in tokens]
+    if not options.header:
+        return [f"_c{place}" for place in range(len(tokens))]
+    folded = tokens if case_sensitive else [token.lower() for token in tokens]
+    times = Counter(folded)
+    return [
+        f"_c{place}"
+        if token in ("", options.null_value)
+        else f"{token}{place}"
+        if times[key] > 1
+        else token
+        for place, (token, key) in enumerate(zip(tokens, folded, strict=True))
+    ]
+
+
+def _lines(paths: Sequence[str], options: CsvOptions) -> Iterator[str]:
+    for path in paths:
+        for block in blocks(path, options.line_sep):
+            for line in block.decode().split((options.line_sep or b"\n").decode()):
+                if line.strip() and not (options.comment and line.startswith(options.comment)):
+                    yield line
+
+
+def inferred_from_texts(table: Any, options: CsvOptions, zone: str) -> StructType:
+    """The columns' types, of their values as texts.
+
+    Args:
+        table: an Arrow table of strings, in the order of the files.
+        options: of the reader.
+        zone: the session's time zone.
+    """
+    infer = _Inference(options, zone)
+    return StructType(
+        tuple(
+            StructField(name, infer.column(table.column(place)))
+            for place, name in enumerate(table.column_names)
+        )
+    )
+
+
+class _Inference:
+    def __init__(self, options: CsvOptions, zone: str) -> None:
+        self._options = options
+        self._date = converter(pa.date32(), options, zone)
+        self._time = converter(pa.timestamp("us", "UTC"), options, zone)
+        self._specials = (options.nan, options.infinity, options.minus_infinity)
+
+    def column(self, texts: Any) -> DataType:
+        """The type of a column: each value may change what those before it were."""
+        values = pc.unique(texts.combine_chunks() if texts.num_chunks != 1 else texts.chunk(0))
+        values = values.filter(pc.not_equal(values, ""))
+        found: DataType = NULL
+        while len(values):
+            plain = self._plain(found)
+            if plain is not None:
+                sure = pc.match_substring_regex(values, plain)
+                values = values.take(pc.indices_nonzero(pc.invert(sure)))
+            now, looked_at = found, 0
+            for value in values.to_pylist():
+                found = self._with(found, value)
+                looked_at += 1
+                if found != now:
+                    break
+            values = values[looked_at:]
+        return STRING if found == NULL else found
+
+    def _plain(self, kind: DataType) -> str | None:
+        if kind == DATE and self._options.date_format is not None:
+            return None
+        if kind == TIMESTAMP and self._options.timestamp_format is not None:
+            return None
+        return _PLAIN.get(kind)
+
+    def _with(self, so_far: DataType, text: str) -> DataType:
+        """CSVInferSchema.inferField: the type of what was so far, and of one more value."""
+        start = 0
+        if so_far != NULL:
+            if so_far == STRING:
+                return STRING
+            start = next(i for i, kind in enumerate(_CHAIN) if type(kind) is type(so_far))
+        for kind in _CHAIN[start:]:
+            found = self._as(kind, text)
+            if found is not None:
+                return _wider(so_far, found)
+        return STRING
+
+    def _as(self, kind: DataType, text: str) -> DataType | None:
+        match kind:
+            case _ if kind in (INT, LONG):
+                bits = 31 if kind == INT else 63
+                whole = _WHOLE.fullmatch(text)
+                return kind if whole and -(1 << bits) <= int(text) < 1 << bits else None
+            case DecimalType():
+                if not _DECIMAL.fullmatch(text):
+                    return None
+                digits = len(str(abs(int(text.rstrip(".")))))
+                return DecimalType(digits, 0) if digits <= DecimalType.MAX_PRECISION else None
+            case _ if kind == DOUBLE:
+                return kind if _DOUBLE.fullmatch(text) or text in self._specials else None
+            case _ if kind == DATE:
+                return kind if self._is_date(text) else None
+            case _ if kind == TIMESTAMP:
+                written = self._options.timestamp_format is not None or _DIGIT.search(text)
+                return kind if written and _read(self._time, text) else None
+        return kind if text.lower() in ("true", "false") else None
+
+    def _is_date(self, text: str) -> bool:
+        if self._options.date_format is not None:
+            return _read(self._date, text)
+        try:
+            return len(text) == len("2024-01-01") and dt.date.fromisoformat(text) is not None
+        except ValueError:
+            return False
+
+
+def _read(convert: Callable[[Any], Any], text: str) -> bool:
+    try:
+        values, _ = convert(pa.array([text]))
+    except UncertainValue:
+        raise RuntimeFailure(
+            NOT_EXACT,
+            f"It is not known whether Spark takes '{text}' for a date or a time.",
+            hint="Give the schema of the files, or run the query on Spark: --engine spark.",
+        ) from None
+    return not values.null_count
+
+
+def _wider(one: DataType, other: DataType) -> DataType:
+    """CSVInferSchema.compatibleType."""
+    kinds = {one, other} - {NULL}
+    if len(kinds) == 1:
+        return kinds.pop()
+    if kinds <= {DATE, TIMESTAMP}:
+        return TIMESTAMP
+    if kinds == {INT, LONG}:
+        return LONG
+    decimals = [_DIGITS.get(kind, kind) for kind in kinds]
+    whole = [kind for kind in decimals if isinstance(kind, DecimalType)]
+    if DOUBLE in kinds and len(whole) == len(kinds) - 1:
+        return DOUBLE
+    if len(whole) == len(kinds):
+        return max(whole, key=lambda kind: kind.precision)
+    return STRING

@@ -1,0 +1,192 @@
+"""The columns of JSON files whose schema nobody gives: what Spark's JsonInferSchema finds."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.json
+
+from ...planner.model.errors import AnalysisError, RuntimeFailure
+from ...planner.model.schemas.types import (
+    BOOLEAN,
+    DOUBLE,
+    LONG,
+    NULL,
+    STRING,
+    ArrayType,
+    DataType,
+    DecimalType,
+    StructField,
+    StructType,
+)
+from ..kernels.errors import NOT_EXACT
+from ..kernels.json.support import corrupt_column
+from ..kernels.readers.line_files import blocks
+
+_LONG_DIGITS = DecimalType(20, 0)
+_BIG = re.compile(rb"[0-9]{19}")
+
+
+def inferred_from_json(paths: Sequence[str], options: Mapping[str, str]) -> StructType:
+    """The columns of all rows of some files of lines.
+
+    Args:
+        paths: the files.
+        options: of Spark's reader, as the reader of JSON here takes them.
+
+    Raises:
+        AnalysisError: two columns have one name, or a line is none of JSON in mode FAILFAST.
+        RuntimeFailure: it is not known here what Spark takes a line for.
+    """
+    given = {name.lower(): value for name, value in options.items()}
+    separator = given["linesep"].encode() if "linesep" in given else None
+    mode = given.get("mode", "PERMISSIVE").upper()
+    corrupt = StructType((StructField(corrupt_column(options), STRING),))
+    found: DataType = NULL
+    for path in paths:
+        for block in blocks(path, separator):
+            for kind in _of_block(block, separator or b"\n", path):
+                if kind is None and mode == "FAILFAST":
+                    raise AnalysisError.of(
+                        "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION",
+                        badRecord="_corrupt_record",
+                        failFastMode=mode,
+                        hint=f"Correct '{path}'.",
+                    )
+                if kind is not None or mode == "PERMISSIVE":
+                    found = _wider(found, corrupt if kind is None else kind)
+    columns = _usable(found)
+    if not isinstance(columns, StructType):
+        return StructType(())
+    names = set[str]()
+    for column in columns.fields:
+        if column.name.lower() in names:
+            raise AnalysisError.of("COLUMN_ALREADY_EXISTS", columnName=f"`{column.name.lower()}`")
+        names.add(column.name.lower())
+    return columns
+
+
+def _of_block(block: bytes, separator: bytes, path: str) -> Iterable[DataType | None]:
+    """The types of lines, or one of them all; None: of a line that is no object of JSON."""
+    lines = [line for line in block.split(separator) if line.strip()]
+    if separator == b"\n" and not _BIG.search(block):
+        try:
+            read = pa.json.read_json(
+                io.BytesIO(block), pa.json.ReadOptions(block_size=len(block) + 1)
+            )
+        except pa.ArrowInvalid:  # it reads no lines whose types differ, either
+            pass
+        else:
+            if read.num_rows == len(lines):
+                return [_of_fields(read.schema)]
+    return [kind for line in lines for kind in _of_line(line, path)]
+
+
+def _of_fields(fields: Any) -> StructType:
+    named = sorted((field.name, _of_arrow(field.type)) for field in fields)
+    return StructType(tuple(StructField(*pair) for pair in named))
+
+
+def _of_arrow(kind: Any) -> DataType:
+    if pa.types.is_struct(kind):
+        return _of_fields(kind)
+    if pa.types.is_list(kind):
+        return ArrayType(_of_arrow(kind.value_type), True)
+    if pa.types.is_null(kind):
+        return NULL
+    if pa.types.is_boolean(kind):
+        return BOOLEAN
+    if pa.types.is_integer(kind):
+        return LONG
+    return DOUBLE if pa.types.is_floating(kind) else STRING  # it takes some texts for times
+
+
+def _of_line(line: bytes, path: str) -> Iterable[DataType | None]:
+    try:
+        value, _ = json.JSONDecoder(object_pairs_hook=_pairs).raw_decode(line.decode().lstrip())
+    except ValueError:
+        if b"'" in line or b"\\" in line:
+            raise RuntimeFailure(
+                NOT_EXACT,
+                "It is not known which columns Spark finds in the line "
+                f"{line[:80].decode(errors='replace')!r} of '{path}'.",
+                hint="Give the schema of the files, or run the query on Spark: --engine spark.",
+            ) from None
+        return [None]
+    rows = value if isinstance(value, list) else [value]
+    return [_of_value(row) if isinstance(row, dict) else None for row in rows]
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise AnalysisError.of("COLUMN_ALREADY_EXISTS", columnName=f"`{twice.lower()}`")
+    return found
+
+
+def _of_value(value: object) -> DataType:
+    match value:
+        case None:
+            return NULL
+        case bool():
+            return BOOLEAN
+        case int():
+            if -(1 << 63) <= value < 1 << 63:
+                return LONG
+            digits = len(str(abs(value)))
+            return DecimalType(digits, 0) if digits <= DecimalType.MAX_PRECISION else DOUBLE
+        case float():
+            return DOUBLE
+        case dict():
+            return StructType(tuple(StructField(n, _of_value(value[n])) for n in sorted(value)))
+        case list():
+            nothing: DataType = NULL
+            return ArrayType(reduce(_wider, map(_of_value, value), nothing), True)
+        case _:
+            return STRING
+
+
+def _wider(one: DataType, other: DataType) -> DataType:
+    """JsonInferSchema.compatibleType: what values of both types are."""
+    match one, other:
+        case _ if one == other or other == NULL:
+            return one
+        case _ if one == NULL:
+            return other
+        case StructType(fields=left), StructType(fields=right):
+            kinds = {field.name: field.data_type for field in left}
+            for field in right:
+                kinds[field.name] = _wider(kinds.get(field.name, NULL), field.data_type)
+            return StructType(tuple(StructField(name, kinds[name]) for name in sorted(kinds)))
+        case ArrayType(element_type=left), ArrayType(element_type=right):
+            return ArrayType(_wider(left, right), True)
+    numbers = {_LONG_DIGITS if kind == LONG else kind for kind in (one, other)}
+    if numbers <= {DOUBLE, *(kind for kind in numbers if isinstance(kind, DecimalType))}:
+        if DOUBLE in numbers:
+            return DOUBLE
+        return max(
+            (kind for kind in numbers if isinstance(kind, DecimalType)),
+            key=lambda kind: kind.precision,
+        )
+    return STRING
+
+
+def _usable(kind: DataType) -> DataType | None:
+    """JsonInferSchema.canonicalizeType: no type of nulls, no struct without fields."""
+    match kind:
+        case StructType(fields=fields):
+            usable = ((field.name, _usable(field.data_type)) for field in fields if field.name)
+            kept = tuple(StructField(name, found) for name, found in usable if found is not None)
+            return StructType(kept) if kept else None
+        case ArrayType(element_type=element):
+            found = _usable(element)
+            return None if found is None else ArrayType(found, True)
+    return STRING if kind == NULL else kind
