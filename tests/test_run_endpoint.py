@@ -210,6 +210,70 @@ def test_files_at_rest_in_views_batches_and_beside_streams(
     assert len(HELD) <= held
 
 
+VALUES = [(1, None, None, 1.5, "a,b"), (2, True, "x", None, 'q"q'), (3, False, "", 2.0, None)]
+
+
+def _written(path: Path) -> dict[str, str]:
+    """What data files hold, by their directories below a path."""
+    files = (file for file in path.rglob("part-*") if file.is_file())
+    return {str(file.parent.relative_to(path)): file.read_text() for file in files}
+
+
+def test_a_dataframe_is_written_as_spark_writes_it(connect: Connect, tmp_path: Path) -> None:
+    spark, out = connect(), tmp_path / "out"
+    rows = spark.createDataFrame(VALUES, "a int, ok boolean, p string, x double, t string")
+    rows.write.option("header", True).option("nullValue", "-").csv(str(out / "csv"))
+    assert _written(out / "csv") == {
+        ".": 'a,ok,p,x,t\n1,-,-,1.5,"a,b"\n2,true,x,-,"q\\"q"\n3,false,"",2.0,-\n'
+    }
+    rows.write.partitionBy("ok", "p").json(str(out / "json"))
+    null = "__HIVE_DEFAULT_PARTITION__"
+    assert _written(out / "json") == {
+        f"ok={null}/p={null}": '{"a":1,"x":1.5,"t":"a,b"}\n',
+        "ok=true/p=x": '{"a":2,"t":"q\\"q"}\n',
+        f"ok=false/p={null}": '{"a":3,"x":2.0}\n',
+    }
+    assert (out / "json" / "_SUCCESS").exists()
+    rows.write.partitionBy("ok").parquet(str(out / "parquet"))
+    read = spark.read.parquet(str(out / "parquet"))
+    assert sorted((row.a, row.ok) for row in read.collect()) == [
+        *((1, None), (2, "true"), (3, "false"))
+    ]
+    assert read.schema["ok"].dataType.simpleString() == "string"
+
+
+def test_modes_of_writing(connect: Connect, tmp_path: Path) -> None:
+    spark, out = connect(), str(tmp_path / "out")
+    rows = spark.createDataFrame([(1, "x"), (2, "y")], "a int, p string")
+    one = rows.where("a = 1")
+
+    def found() -> list[tuple[Any, ...]]:
+        return sorted(map(tuple, spark.read.schema("a int, p string").json(out).collect()))
+
+    rows.write.partitionBy("p").json(out)
+    with pytest.raises(Exception, match="Set mode as"):
+        rows.write.partitionBy("p").json(out)
+    one.write.mode("ignore").partitionBy("p").json(out)
+    assert found() == [(1, "x"), (2, "y")]
+    one.write.mode("append").partitionBy("p").json(out)
+    assert found() == [(1, "x"), (1, "x"), (2, "y")]
+    dynamic = one.write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
+    dynamic.partitionBy("p").json(out)
+    assert found() == [(1, "x"), (2, "y")]
+    both = spark.read.schema("a int, p string").json(out)
+    both.where("a = 2").write.mode("overwrite").partitionBy("p").json(out)
+    assert found() == [(2, "y")]
+    assert not list(tmp_path.glob("_temporary*"))
+    with pytest.raises(Exception, match="The CSV datasource doesn't support the column `z`"):
+        spark.sql("SELECT array(1) AS z").write.csv(str(tmp_path / "z"))
+    with pytest.raises(Exception, match="The column `a` already exists"):
+        spark.sql("SELECT 1 AS a, 2 AS A").write.csv(str(tmp_path / "z"))
+    (tmp_path / "file").touch()
+    with pytest.raises(Exception, match="file"):
+        rows.write.mode("append").json(str(tmp_path / "file"))
+    assert not (tmp_path / "z").exists()
+
+
 def test_a_failure_is_raised_until_it_is_reset(connect: Connect, tmp_path: Path) -> None:
     from pyspark.errors import StreamingQueryException
 

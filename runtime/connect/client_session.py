@@ -89,9 +89,14 @@ class ClientSession:
         client: Any = self.spark.client
         return str(client._server_session_id or "")
 
+    @property
+    def conf(self) -> Conf:
+        """The session's settings now."""
+        return Conf(self._settings())
+
     def reading(self) -> StreamReading:
         """A front end for a stream that starts now."""
-        conf = Conf(self._settings())
+        conf = self.conf
         embedded = self.backend.embedded
         return StreamReading(
             self.spark,
@@ -104,7 +109,7 @@ class ClientSession:
 
     def files_at_rest(self) -> FilesAtRest:
         """What reads the files that the client of the embedded engine names."""
-        return FilesAtRest(self.spark, Conf(self._settings()), self.inferred)
+        return FilesAtRest(self.spark, self.conf, self.inferred)
 
     def keep_files(self, files: FilesAtRest) -> None:
         """Keep the rows of files that a view has as long as the session."""

@@ -28,6 +28,7 @@ from .engine_errors import with_way_out
 from .files_at_rest import FilesAtRest
 from .messages import asked_for, put_column_names, put_rows, relations
 from .starting import start
+from .writes import written_here
 
 # The client asks for it and compresses large plans by it; they are to be read here.
 _COMPRESSION = "spark.connect.session.planCompression.threshold"
@@ -140,6 +141,9 @@ class RunService(SparkConnectServiceServicer):
     def _executed(self, request: Message, context: Any, kind: str | None) -> Iterator[Message]:
         command = request.plan.command
         with self._put_rows(request, kind):
+            if kind == "write_operation" and self._written(request):
+                yield from signed([], request, self.session(request).server_id)
+                return
             yield from self._forwarded("ExecutePlan", request, context)
         match kind:
             case "create_dataframe_view":
@@ -157,6 +161,13 @@ class RunService(SparkConnectServiceServicer):
                 pickled = source.python_data_source.command
                 made: Any = CloudPickleSerializer().loads(pickled)  # type: ignore[no-untyped-call]
                 self.session(request).data_sources[source.name.lower()] = made
+
+    def _written(self, request: Message) -> bool:
+        """Whether what a client writes as files of the embedded engine's is written here."""
+        session = self.session(request)
+        return self._backend.embedded and written_here(
+            session.spark, session.conf, request.plan.command.write_operation
+        )
 
     def _remember_view(self, request: Message, name: str, relation: Message) -> None:
         """A temporary view that is a stream is read here; any other the engine has."""

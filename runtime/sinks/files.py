@@ -159,7 +159,7 @@ class FileSink(Sink):
 
     def _write(self, frame: DataFrame, staging: Path) -> None:
         if self._writer is not None:
-            self._writer.write(staging, _typed(frame.toArrow(), self._writer.schema))
+            self._writer.write(staging, typed_rows(frame.toArrow(), self._writer.schema))
             return
         writer = (
             self._in_folders(frame)
@@ -260,7 +260,7 @@ class FileSink(Sink):
         )
 
 
-def _typed(rows: pa.Table, schema: StructType) -> pa.Table:
+def typed_rows(rows: pa.Table, schema: StructType) -> pa.Table:
     """The rows in the types of `arrow_types`, under the columns' numbers."""
     columns = []
     for column, field in zip(rows.columns, schema.fields, strict=True):

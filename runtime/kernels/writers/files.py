@@ -127,7 +127,7 @@ class FileWriter:
         if self._packer not in packers:
             return f"it does not write with the compression '{self._packer}'"
         with suppress(KernelError):
-            self._check_types()
+            self.check_types()
             return self._unsupported_columns()
         return None  # Spark fails with the first rows
 
@@ -148,7 +148,7 @@ class FileWriter:
         Raises:
             KernelError: the format has no such column, or it is not known how Spark shows a value.
         """
-        self._check_types()
+        self.check_types()
         texts: list[list[Any]] = [[] for _ in self._folders]
         parts = []
         batches = rows.to_batches()
@@ -167,8 +167,12 @@ class FileWriter:
             for part in self._files(found):
                 self._write_file(directory / folder, part)
 
-    def _check_types(self) -> None:
-        """As Spark only when there are rows to write."""
+    def check_types(self) -> None:
+        """See whether files of the format have such columns. Spark asks a stream that has rows.
+
+        Raises:
+            KernelError: they have not.
+        """
         for column in self._data:
             kind = column.type_
             nested = isinstance(kind, ArrayType | MapType | StructType)
