@@ -274,6 +274,30 @@ def test_modes_of_writing(connect: Connect, tmp_path: Path) -> None:
     assert not (tmp_path / "z").exists()
 
 
+def test_a_function_over_one_partition_gets_the_rows_of_all_files_at_once(
+    connect: Connect, tmp_path: Path
+) -> None:
+    """The largest file first, in batches of at most `maxRecordsPerBatch` rows, as in Spark."""
+    spark, folder = connect(), tmp_path / "in"
+    for rows in ([("a", 1)], [("long", 2), ("longer", 3), ("d", 4)], [("e", 5), ("f", 6)]):
+        _rows(folder, *rows)
+
+    def of_batches(batches: Any) -> Any:
+        for batch in batches:
+            yield batch.slice(0, 2)
+
+    def seen(most: int) -> list[int]:
+        spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", most)
+        read = spark.readStream.schema("k string, v int").json(str(folder)).coalesce(1)
+        made = read.mapInArrow(of_batches, "k string, v int")
+        query = made.writeStream.format("memory").queryName("made").trigger(availableNow=True)
+        assert query.start().awaitTermination(60)
+        return [row.v for row in spark.table("made").collect()]
+
+    assert seen(10_000) == [2, 3]
+    assert seen(3) == [2, 3, 5, 6]
+
+
 def test_a_failure_is_raised_until_it_is_reset(connect: Connect, tmp_path: Path) -> None:
     from pyspark.errors import StreamingQueryException
 

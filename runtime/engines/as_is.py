@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from .batch import Batch
 
 Frames = Sequence["DataFrame"]
-_LIMITS = (LocalLimitExec, GlobalLimitExec, CollectLimitExec)
+_OF_PARTS = (LocalLimitExec, GlobalLimitExec, CollectLimitExec, CoalesceExec)
 
 
 @singledispatch
@@ -66,7 +66,7 @@ def run_as_is(node: SparkPlan, inputs: Frames, batch: Batch) -> DataFrame:
 @render.register(AsIs)
 def _(node: AsIs, batch: Batch) -> DataFrame:
     inputs = [render(below, batch) for below in node.inputs]
-    if not (node.output and isinstance(node.operator, _LIMITS)):  # rows of this process have one
+    if not (node.output and isinstance(node.operator, _OF_PARTS)):  # rows of this process have them
         inputs = [batch.engine.dataframe(rows) for rows in inputs]
     if node.in_order:
         return _in_order(node.operator, inputs, batch)

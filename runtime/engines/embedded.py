@@ -245,7 +245,7 @@ class EmbeddedEngine(Engine):
     ) -> DataFrame:
         # The rows of a kernel are dealt out where they arrive in this process.
         if isinstance(frame, LocalRows):
-            return cast("DataFrame", frame.together()) if to == "one" else frame
+            return cast("DataFrame", frame.coalesce(1)) if to == "one" else frame
         return frame.coalesce(1) if to == "one" else frame
 
     def union(self, frames: Sequence[DataFrame]) -> DataFrame:

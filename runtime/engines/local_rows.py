@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from os import cpu_count
 from typing import TYPE_CHECKING, Any, Self
 
@@ -147,9 +148,14 @@ class LocalRows(Rows):
     def over_parts(self, kind: StructType, make: Over) -> Self:
         return replace(self, parts=[_Made(part, make) for part in self.parts], kind=kind)
 
-    def together(self) -> LocalRows:
-        """The rows in one part."""
-        return replace(self, parts=[_Chained(self.parts)]) if len(self.parts) > 1 else self
+    def coalesce(self, count: int) -> LocalRows:
+        """The rows in at most so many parts, neighbours in one as Spark's CoalescedRDD has them."""
+        had = len(self.parts)
+        if had <= count:
+            return self
+        bounds = [had * i // count for i in range(count + 1)]
+        parts = [_Chained(self.parts[a:b]) for a, b in pairwise(bounds)]
+        return replace(self, parts=parts)
 
     def limit(self, count: int) -> LocalRows:
         """The first rows, part after part, in one part; of the others no more is made than needed.
@@ -165,7 +171,7 @@ class LocalRows(Rows):
                 if left <= 0:
                     return
 
-        return self.together().over_parts(self.kind, first)
+        return self.coalesce(1).over_parts(self.kind, first)
 
     def kept(self) -> LocalRows:
         """The rows, made now and once."""
@@ -233,6 +239,10 @@ class FileRows(Rows):
 
     def over_parts(self, kind: StructType, make: Over) -> LocalRows:
         return self.here().over_parts(kind, make)
+
+    def coalesce(self, count: int) -> LocalRows:
+        """As `LocalRows.coalesce`."""
+        return self.here().coalesce(count)
 
     def limit(self, count: int) -> LocalRows:
         """As `LocalRows.limit`."""

@@ -207,16 +207,14 @@ class PythonCalls:
         parts = pa.schema([pa.field("in_struct", pa.struct(list(sent)))])
         stream = BytesIO()
         with pa.ipc.new_stream(stream, parts if self.over_partitions else sent) as writer:
-            for batch in rows:
-                step = most if most > 0 else max(1, batch.num_rows)
-                for start in range(0, batch.num_rows, step):
-                    given = self._given(batch.slice(start, step), sent)
-                    if self.over_partitions:
-                        rows_as_structs = pa.StructArray.from_arrays(
-                            given.columns, fields=list(sent)
-                        )
-                        given = pa.RecordBatch.from_arrays([rows_as_structs], schema=parts)
-                    writer.write_batch(given)
+            batches = [batch for batch in rows if batch.num_rows]
+            whole = concat(batches) if batches else pa.record_batch([], names=[])
+            for start in range(0, whole.num_rows, most if most > 0 else max(1, whole.num_rows)):
+                given = self._given(whole.slice(start, most if most > 0 else None), sent)
+                if self.over_partitions:
+                    columns = pa.StructArray.from_arrays(given.columns, fields=list(sent))
+                    given = pa.RecordBatch.from_arrays([columns], schema=parts)
+                writer.write_batch(given)
         stream.seek(0)
         return stream
 
