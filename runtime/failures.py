@@ -34,6 +34,7 @@ DAMAGED = (
     "CANNOT_LOAD_STATE_STORE.CANNOT_READ_MISSING_STATE_FILE",
     "STATE_STORE_VALUE_SCHEMA_NOT_COMPATIBLE",
 )
+_SAID = re.compile(r"^\[([A-Z][A-Z0-9_.]*)\] ", re.M)
 _READING = re.compile(r"while reading file (\S+?)\.?\s")
 _OF_FILE = re.compile(r" \(file (.+)\)$")
 _MALFORMED = "MALFORMED_RECORD_IN_PARSING"
@@ -191,6 +192,9 @@ def _conditions(error: BaseException) -> Iterator[tuple[str, str]]:
         return
     condition = _call(error, "getCondition")
     text = str(error)
+    if condition is None and hasattr(error, "getCondition"):  # PySpark's may have it in words alone
+        said = _SAID.search(text)
+        condition = None if said is None else said[1]
     if condition:
         yield condition, _first_line(text, condition)
     # The JVM's exception as PySpark wraps it, or as Py4J alone does.

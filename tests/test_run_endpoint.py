@@ -298,6 +298,55 @@ def test_a_function_over_one_partition_gets_the_rows_of_all_files_at_once(
     assert seen(3) == [2, 3, 5, 6]
 
 
+@pytest.mark.parametrize(
+    ("text", "condition"),
+    [
+        ("SELECT nope FROM rows", "UNRESOLVED_COLUMN"),
+        ("SELEC k FROM rows", "PARSE_SYNTAX_ERROR"),
+        ("SELECT k FROM range(3), STREAM rows WHERE sum(v) > 1", "INVALID_WHERE_CONDITION"),
+    ],
+)
+def test_sql_of_streams_is_analyzed_at_once(
+    connect: Connect, tmp_path: Path, text: str, condition: str
+) -> None:
+    spark = connect()
+    _stream(spark, tmp_path / "in", ("a", 1)).createOrReplaceTempView("rows")
+    with pytest.raises(Exception, match=condition):
+        spark.sql(text)
+    assert spark.sql("SELECT 'from rows' AS t").first().t == "from rows"
+    spark.sql("DROP VIEW IF EXISTS other")
+
+
+def test_what_spark_refuses_as_it_plans_a_batch_fails_the_first_one(
+    connect: Connect, tmp_path: Path
+) -> None:
+    spark = connect()
+    _stream(spark, tmp_path / "in", ("a", 1)).createOrReplaceTempView("rows")
+    left = spark.sql("SELECT k FROM rows EXCEPT SELECT 'b'")
+    query = left.writeStream.format("noop").trigger(availableNow=True).start()
+    with pytest.raises(Exception, match="UNSUPPORTED_STREAMING_OPERATOR_WITHOUT_WATERMARK"):
+        query.awaitTermination(60)
+    assert query.exception() is not None
+
+
+def test_a_stream_is_not_written_as_rows_at_rest_are(connect: Connect, tmp_path: Path) -> None:
+    rows = _stream(connect(), tmp_path / "in", ("a", 1))
+    with pytest.raises(Exception, match="The method `write` can not be called on streaming"):
+        rows.write.json(str(tmp_path / "out"))
+    with pytest.raises(Exception, match="The method `writeTo` can not be called on streaming"):
+        rows.writeTo("somewhere").append()
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_option_may_name_a_query(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    rows = _stream(spark, tmp_path / "in", ("a", 1))
+    writer = rows.writeStream.format("memory").option("queryName", "named")
+    query = writer.trigger(availableNow=True).start()
+    assert query.name == "named" and query.awaitTermination(60)
+    assert spark.table("named").count() == 1
+
+
 def test_a_failure_is_raised_until_it_is_reset(connect: Connect, tmp_path: Path) -> None:
     from pyspark.errors import StreamingQueryException
 

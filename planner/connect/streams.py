@@ -48,7 +48,7 @@ def start(call: Call, message: Message) -> list[Message]:
     session = call.session
     frame = planned_stream(session, message.input)
     execution = session.execution(frame, output_mode_of(message.output_mode))
-    name = message.query_name or None
+    name = query_name(message)
     call.console.show(execution, name, _sink(message), call.origin)
     started = StartedQuery(
         id=str(uuid.uuid4()), run_id=str(uuid.uuid4()), name=name, execution=execution
@@ -60,6 +60,11 @@ def start(call: Call, message: Message) -> list[Message]:
     result.query_id.id, result.query_id.run_id = started.id, started.run_id
     result.name = name or ""
     return [answer]
+
+
+def query_name(message: Message) -> str | None:
+    """What `queryName`, or the option of that name, calls a query that is to start."""
+    return message.query_name or by_lower_name(message.options).get("queryname") or None
 
 
 def planned_stream(session: PlannerSession, relation: Message) -> Planned:
@@ -200,10 +205,10 @@ def remember(session: PlannerSession, message: Message, frame: Planned) -> None:
     format_ = message.format.lower() or "parquet"
     if message.WhichOneof("sink_destination") == "table_name":
         _add(session, frame, message.input, name=message.table_name, format_=format_)
-    elif format_ == "memory" and message.query_name:
+    elif format_ == "memory" and (name := query_name(message)):
         # Its rows are known only when it runs; those of no batch are none.
         rows = LocalRelation(attributes=frame.analyzed.output)
-        session.views[message.query_name.lower()] = TempView(name=message.query_name, plan=rows)
+        session.views[name.lower()] = TempView(name=name, plan=rows)
     elif format_ in FILE_FORMATS and (path := written_path(message)):
         _add(session, frame, message.input, name=path, format_=format_, location=path)
 

@@ -126,8 +126,9 @@ class ClientSession:
             return False
         try:
             return self.reading().planned(relation).analyzed.is_streaming
-        except StateplanError:
-            if names_stream(relation, self.views):
+        except StateplanError as error:
+            only_queries = error.condition == "STATEPLAN_UNSUPPORTED_STATEMENT"
+            if not only_queries and names_stream(relation, self.views):
                 raise
             return False
 

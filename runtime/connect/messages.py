@@ -10,6 +10,8 @@ from pyspark.sql.connect import proto
 
 from ...planner.connect.places import Message
 
+_TABLE = re.compile(r"(?:(?:\b(?:from|join|table|stream)\b|,)[\s(`]*)+(\w+)")
+
 
 def may_stream(message: Any) -> bool:
     """Whether a message, or one in it, reads a stream, or is SQL text that may."""
@@ -21,9 +23,14 @@ def may_stream(message: Any) -> bool:
 
 
 def names_stream(message: Any, views: Container[str]) -> bool:
-    """Whether a message, or one in it, reads a stream or one of some views of streams."""
+    """Whether a message, or one in it, reads a stream or one of some views of streams.
+
+    In SQL text those are looked for where the name of a table may stand.
+    """
     if isinstance(message, proto.Read):
         return message.is_streaming or message.named_table.unparsed_identifier.lower() in views
+    if isinstance(message, proto.SQL):
+        return any(name in views for name in _TABLE.findall(message.query.lower()))
     return any(names_stream(part, views) for part in parts(message))
 
 

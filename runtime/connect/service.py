@@ -21,6 +21,7 @@ from ...planner.connect.failures import not_started
 from ...planner.connect.places import Message
 from ...planner.connect.service import signed
 from ...planner.connect.sql_commands import created_view
+from ...planner.model.errors import AnalysisError
 from .backend import Backend
 from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
@@ -38,6 +39,7 @@ _OURS = (
     "streaming_query_manager_command",
     "streaming_query_listener_bus_command",
 )
+_WRITES = {"write_operation": "write", "write_operation_v2": "writeTo"}
 _NOT_PASSED_ON = ("authorization", "user-agent", "te", "content-type", "grpc-")
 
 
@@ -91,7 +93,15 @@ class RunService(SparkConnectServiceServicer):
                 return self._views_of_streams(request, str(kind))
             if kind is None and self.session(request).reads_stream(asked_for(request.plan.root)):
                 raise not_started()
+            if kind in _WRITES and self._writes_stream(request, str(kind)):
+                raise AnalysisError.of(
+                    "CALL_ON_STREAMING_DATASET_UNSUPPORTED", methodName=f"`{_WRITES[str(kind)]}`"
+                )
         return self._executed(request, context, kind)
+
+    def _writes_stream(self, request: Message, kind: str) -> bool:
+        written = getattr(request.plan.command, kind).input
+        return self.session(request).reads_stream(written)
 
     def _of_streams(self, request: Message, kind: str | None) -> bool:
         """Whether a command makes or reads a view of a stream: the embedded engine has none."""

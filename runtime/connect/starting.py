@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.connect import proto
 
 from ...planner.connect.places import Message
-from ...planner.connect.streams import output_mode_of, planned_stream, written_path
+from ...planner.connect.streams import output_mode_of, planned_stream, query_name, written_path
 from ...planner.model.errors import AnalysisError, RuntimeFailure
 from ...planner.model.options import by_lower_name
 from ...planner.model.settings.conf import Conf
@@ -42,7 +42,7 @@ def start(session: ClientSession, message: Message, url: str) -> Message:
     Raises:
         StateplanError: it is refused, or cannot start.
     """
-    name = message.query_name or None
+    name = query_name(message)
     with session.starting:
         if name is not None and any(query.name == name for query in session.active):
             raise AnalysisError(
@@ -98,7 +98,7 @@ def _sink(
         StateplanError: there is no such sink, or something about it is unusable.
     """
     format_ = _format(message, execution.conf)
-    name = message.query_name or None
+    name = query_name(message)
     if format_ == "foreachbatch":
         command = message.foreach_batch.python_function.command
         if not command:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ...physical.plan import SparkPlan
-from ...planner.model.errors import InternalError
+from ...planner.model.errors import AnalysisError, InternalError, PlanningError
 from ...planner.model.settings.conf import Conf
 from ..arrow_types import column_name
 from ..checkpoint import batches_to_retain
@@ -62,11 +63,14 @@ def prepare(plan: SparkPlan, context: BatchContext, plans: RuntimePlans) -> Prep
 def check(plan: SparkPlan, engine: Engine, conf: Conf, readers: Mapping[str, Reader]) -> None:
     """Refuse a query, before it starts, that an engine would not run as Spark does.
 
+    What Spark refuses when it plans a batch, or a constant that fails, fails the first batch.
+
     Raises:
         RuntimeFailure: an expression, a step or a reader is not exact on it.
     """
     if engine.facts.exactness is not None:
-        runtime_plan(plan, BatchFacts(conf=conf, engine=engine.facts, readers=readers))
+        with suppress(AnalysisError, PlanningError):
+            runtime_plan(plan, BatchFacts(conf=conf, engine=engine.facts, readers=readers))
 
 
 class Batch:

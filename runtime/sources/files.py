@@ -69,7 +69,7 @@ class FileSource(Source):
     ) -> None:
         self.format = format
         self.schema = schema
-        self.location = str(local_path(path, "the source"))
+        self.location, self._written_path = str(local_path(path, "the source")), path
         own = Options(options, f"the source '{format}'")
         for name in _REFUSED:
             if name in own:
@@ -103,7 +103,7 @@ class FileSource(Source):
         self._known: tuple[tuple[int, int], list[str], list[int]] = (-1, -1), [], []
         self._footers: tuple[list[str], FileBatch | None] = [], None
         if not is_glob(self.location) and not os.path.exists(self.location):
-            raise path_not_found(self.location)
+            raise path_not_found(path)
 
     @classmethod
     def create(cls, request: SourceRequest) -> FileSource:
@@ -321,7 +321,7 @@ class FileSource(Source):
                     hint="Remove the option 'cleanSource'.",
                 )
             if not os.path.exists(self.location):
-                raise path_not_found(self.location)
+                raise path_not_found(self._written_path)
         return found_files(self.location, recursive=self._recursive, name_glob=self._name_glob)
 
     def _new_files(self, files: list[FoundFile]) -> list[FoundFile]:
@@ -357,11 +357,11 @@ class FileSource(Source):
             )
 
 
-def path_not_found(location: str) -> RuntimeFailure:
-    """The error for a source that is not there."""
+def path_not_found(path: str) -> RuntimeFailure:
+    """The error for a source that is not there, by its path as it was written."""
     return RuntimeFailure.of(
         "PATH_NOT_FOUND",
-        path=f"file:{location}",
+        path=path,
         hint="Create the directory, or correct the source's path.",
     )
 
