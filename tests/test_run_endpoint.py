@@ -347,6 +347,19 @@ def test_an_option_may_name_a_query(connect: Connect, tmp_path: Path) -> None:
     assert spark.table("named").count() == 1
 
 
+def test_a_memory_sink_may_have_the_name_of_a_table_that_its_query_reads(
+    connect: Connect, tmp_path: Path
+) -> None:
+    spark = connect()
+    spark.createDataFrame([("a", "x")], "k string, label string").createOrReplaceTempView("labels")
+    rows = _stream(spark, tmp_path / "in", ("a", 1), ("b", 2))
+    joined = rows.join(spark.table("labels"), "k", "left").groupBy("label").count()
+    writer = joined.writeStream.format("memory").queryName("labels").outputMode("complete")
+    assert writer.trigger(availableNow=True).start().awaitTermination(60)
+    found = {row.label: row["count"] for row in spark.table("labels").collect()}
+    assert found == {"x": 1, None: 1}
+
+
 def test_a_failure_is_raised_until_it_is_reset(connect: Connect, tmp_path: Path) -> None:
     from pyspark.errors import StreamingQueryException
 

@@ -78,6 +78,9 @@ def test_an_error_in_the_worker_is_its_last_line() -> None:
     message = f"[PYTHON_EXCEPTION] An exception was thrown from the Python worker: {raised}"
     found = innermost(Spark("PYTHON_EXCEPTION", f"{text}{raised}\n SQLSTATE: 38000"))
     assert found == ("PYTHON_EXCEPTION", message)
+    # PySpark's own exception has words in front, and its condition in the text alone.
+    said = f"\n  An exception was thrown. Please see below.\n{text}{raised}\n SQLSTATE: 38000"
+    assert innermost(Spark(None, said)) == found
 
 
 def test_the_file_that_was_read_is_named() -> None:

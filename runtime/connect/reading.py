@@ -34,6 +34,7 @@ from ..engines.embedded_folders import with_folder_columns
 from ..engines.embedded_session import is_embedded
 from ..failures import innermost
 from ..files import local_path
+from ..frames import spark_schema
 from ..listing import base_path
 from ..options import Options
 from ..output_log import found_files
@@ -90,17 +91,22 @@ class EngineTable(Table):
         self._relation = relation
         self.schema = schema
         self._owner = owner
+        self._held: Any = None
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        if self._owner is None:
-            return frame_of(spark, self._relation)
         rows = self.arrow()
-        return spark.createDataFrame(rows, frame_of(self._owner, self._relation).schema)
+        if rows is None:
+            return frame_of(spark, self._relation)
+        return spark.createDataFrame(rows, spark_schema(self.schema))
 
     def arrow(self) -> Any:
-        if self._owner is None:
-            return None
+        if self._held is not None or self._owner is None:
+            return self._held
         return frame_of(self._owner, self._relation).toArrow()
+
+    def hold(self, spark: SparkSession) -> None:
+        """Keep the rows that there are now: the name is about to be another view's."""
+        self._held = frame_of(self._owner or spark, self._relation).toArrow()
 
 
 class _Reader(RelationReader):

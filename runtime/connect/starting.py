@@ -22,6 +22,7 @@ from ..triggers import AVAILABLE_NOW, DEFAULT, ONCE, Trigger, processing_time
 from .client_session import ClientSession, Reporter
 from .for_each_batch import BatchFunctionSink
 from .memory_view import MemoryView
+from .reading import EngineTable
 
 if TYPE_CHECKING:
     from ...planner.incremental_execution import IncrementalExecution
@@ -55,11 +56,14 @@ def start(session: ClientSession, message: Message, url: str) -> Message:
         frame = planned_stream(reading, message.input)
         execution = reading.execution(frame, output_mode_of(message.output_mode))
         checked = execution.checked
+        tables = reading.static_tables(checked)
+        if name in tables and isinstance(table := tables[name], EngineTable):
+            table.hold(session.spark)  # a memory sink's view is going to have its name
         reporter = Reporter(session)
         request = StartRequest(
             execution=execution,
             sources=reading.sources(checked),
-            tables=reading.static_tables(checked),
+            tables=tables,
             sink=_sink(session, message, execution, url),
             trigger=_trigger(message),
             checkpoint=_checkpoint(message, execution.conf, name),
