@@ -183,14 +183,16 @@ def _in_order(folders: FolderColumns, values: Mapping[int, Any]) -> Iterator[Col
 
 
 def literal(value: Any, column: StructField) -> Column:
-    """A value as a column of the engine's; instants as microseconds since 1970."""
+    """A value as a nullable column of the engine's; instants as microseconds since 1970."""
     from pyspark.sql import functions as F
 
     if isinstance(column.data_type, TimestampType):
-        return F.timestamp_micros(F.lit(value).cast("bigint")).alias(column.name)
-    if isinstance(column.data_type, TimestampNTZType) and value is not None:
-        value = value.isoformat(" ")
-    return F.lit(value).cast(type_sql(column.data_type)).alias(column.name)
+        shown = F.timestamp_micros(F.lit(value).cast("bigint"))
+    else:
+        if isinstance(column.data_type, TimestampNTZType) and value is not None:
+            value = value.isoformat(" ")
+        shown = F.lit(value).cast(type_sql(column.data_type))
+    return F.when(F.lit(True), shown).alias(column.name)
 
 
 def with_folder_columns(schema: StructType, paths: Sequence[str], base: Path | None) -> StructType:
