@@ -268,6 +268,12 @@ def test_modes_of_writing(connect: Connect, tmp_path: Path) -> None:
         spark.sql("SELECT array(1) AS z").write.csv(str(tmp_path / "z"))
     with pytest.raises(Exception, match="The column `a` already exists"):
         spark.sql("SELECT 1 AS a, 2 AS A").write.csv(str(tmp_path / "z"))
+    with pytest.raises(Exception, match=r"^\[DIVIDE_BY_ZERO\]"):
+        spark.sql("SELECT 1 / id AS z FROM range(3)").write.csv(str(tmp_path / "z"))
+    bad = spark.read.schema("a int").option("mode", "FAILFAST").json(_file(tmp_path / "b", "x"))
+    for act in (bad.collect, lambda: bad.write.csv(str(tmp_path / "z"))):
+        with pytest.raises(Exception, match=r"^\[FAILED_READ_FILE.NO_HINT\]"):
+            act()
     (tmp_path / "file").touch()
     with pytest.raises(Exception, match="file"):
         rows.write.mode("append").json(str(tmp_path / "file"))

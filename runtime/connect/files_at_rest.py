@@ -18,7 +18,7 @@ from pyspark.sql.connect import proto
 
 from ...planner.connect.places import Message
 from ...planner.connect.types import read_schema
-from ...planner.model.errors import AnalysisError
+from ...planner.model.errors import AnalysisError, RuntimeFailure
 from ...planner.model.formats import fixed_schema
 from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import STRING, StructField, StructType
@@ -28,7 +28,9 @@ from ..engines.embedded_folders import FolderColumns, engine_rows, with_folder_c
 from ..engines.embedded_rows import RowCrossing
 from ..engines.local_rows import LocalRows
 from ..engines.reader_settings import changed_settings
+from ..failures import innermost
 from ..files import local_path
+from ..kernels.errors import KernelError
 from ..kernels.readers.csv_options import UnsupportedOption, csv_options
 from ..kernels.readers.formats import FILE_READERS
 from ..kernels.writers.folders import folder_texts
@@ -50,7 +52,8 @@ _INFERENCE = ("inferschema", "samplingratio", "preferdate", "prefersdecimal", "d
 _OTHER_TYPES = (("prefersdecimal", "true"), ("dropfieldifallnull", "true"), ("preferdate", "false"))
 """Values of options with which Spark finds other columns than we do."""
 _NAMES = {"csv": "CSV", "json": "JSON", "text": "Text", "orc": "ORC", "parquet": "Parquet"}
-Inferred = dict[tuple[Any, ...], StructType]
+Inferred = dict[tuple[Any, ...], tuple[Sequence[FoundFile], StructType]]
+"""By paths and options: the files, and the columns that were found in them."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,11 @@ class FilesAtRest:
             message.CopyFrom(_relation(self._frame(table)))
             message.common.plan_id = number
 
+    def failure(self) -> RuntimeFailure | None:
+        """What our own code raised as it read files: the engine has only its trace."""
+        found = next((e for e in self._rows.failures if isinstance(e, KernelError)), None)
+        return None if found is None else RuntimeFailure(*innermost(found))
+
     def let_go(self) -> None:
         """Forget the rows."""
         self._rows.let_go("query")
@@ -128,7 +136,10 @@ class FilesAtRest:
         locations = list(message.paths) or ([options["path"]] if "path" in options else [])
         if format_ not in _NAMES or not locations:
             return None
-        places = [str(local_path(location, "the source")) for location in locations]
+        try:
+            places = [str(local_path(location, "the source")) for location in locations]
+        except RuntimeFailure:
+            return None  # on another file system
         recursive = options.flag("recursiveFileLookup")
         glob = options.get("pathGlobFilter")
         files: list[FoundFile] = []
@@ -143,6 +154,11 @@ class FilesAtRest:
             files += found
         if len(places) > 1 and "basePath" not in options:
             base = None
+        if format_ not in FILE_READERS and not (
+            any(folder_texts(file.path, base) for file in files)
+            or (Path(places[0]) / SINK_LOG).is_dir()
+        ):
+            return None  # the engine reads such files as Spark does, but what folders and logs say
         settings = {
             key: value
             for key, value in message.options.items()
@@ -163,11 +179,7 @@ class FilesAtRest:
         if any(changed_settings(table.format, self._conf)):
             return False
         own = FILE_READERS.get(table.format)
-        if own is not None:
-            return own.unsupported(reader.schema, reader.options) is None
-        # The engine reads them as Spark does, but for what folders say and logs hide.
-        folders = self._folders(table)
-        return bool(folders.places) or (Path(table.path) / SINK_LOG).is_dir()
+        return own is None or own.unsupported(reader.schema, reader.options) is None
 
     def _folders(self, table: ChosenFiles) -> FolderColumns:
         return FolderColumns.of(table.paths, table.base, table.schema, self._conf.time_zone)
@@ -214,14 +226,15 @@ class FilesAtRest:
             return None
         if table.format not in ("csv", "json"):
             return self._of_the_engine(table)
-        key = (*files, table.format, *sorted(dict(options).items()), self._conf.time_zone)
-        if key not in self._inferred:
+        given = sorted(dict(options).items())
+        key = (*message.paths, table.format, *given, self._conf.time_zone)
+        known, found = self._inferred.get(key, (None, None))
+        if known != files:
             infer = self._of_csv if table.format == "csv" else self._of_json
             found = infer(table, options)
-            if found is None:
-                return None
-            self._inferred[key] = found
-        return self._inferred[key]
+            if found is not None:
+                self._inferred[key] = files, found
+        return found
 
     def _of_the_engine(self, table: ChosenFiles) -> StructType:
         uris = list(map(embedded_uri, table.paths))

@@ -235,6 +235,10 @@ class RunService(SparkConnectServiceServicer):
         try:
             files.put(request)
             yield
+        except Exception as error:
+            if (failure := files.failure()) is not None:
+                raise failure from error
+            raise
         finally:
             if not keep:
                 files.let_go()

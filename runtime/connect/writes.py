@@ -10,16 +10,21 @@ from __future__ import annotations
 
 import shutil
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pyspark.errors import PySparkException
 from pyspark.sql.connect import proto
 
 from ...planner.connect.places import Message
-from ...planner.model.errors import AnalysisError
+from ...planner.model.errors import AnalysisError, RuntimeFailure
 from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType
 from ...planner.model.settings.conf import Conf
+from ..engines.embedded_errors import engine_failure
+from ..failures import innermost
 from ..files import failing, local_path
 from ..kernels.errors import KernelError
 from ..kernels.writers.files import FileWriter
@@ -60,6 +65,10 @@ def written_here(spark: SparkSession, conf: Conf, command: Message) -> bool:
     by_the_engine = format_ == "parquet" and not command.partitioning_columns
     if not path or elsewhere or by_the_engine or command.clustering_columns:
         return False
+    try:
+        directory = local_path(path, "the output")
+    except RuntimeFailure:
+        return False  # on another file system
     frame = frame_of(spark, command.input)
     schema = cast(StructType, type_from_json(frame.schema.jsonValue()))
     names = [conf.fold(field.name) for field in schema.fields]
@@ -76,22 +85,30 @@ def written_here(spark: SparkSession, conf: Conf, command: Message) -> bool:
     )
     if writer.unsupported() is not None:
         return False
-    try:
+    with _as_of_the_engine():
         writer.check_types()
-    except KernelError as error:
-        raise AnalysisError(error.condition, error.message) from None
-    directory = local_path(path, "the output")
     mode = _MODES[command.mode]
     if directory.exists() and mode == "errorifexists":
         raise AnalysisError.of("PATH_ALREADY_EXISTS", outputPath=f"file:{directory}")
     if directory.exists() and mode == "ignore":
         return True
-    rows = typed_rows(frame.toArrow(), schema)
+    try:
+        rows = typed_rows(frame.toArrow(), schema)
+    except PySparkException as error:
+        raise RuntimeFailure(*innermost(engine_failure(error))) from error
     usual = conf.settings.get(f"spark.sql.sources.{_DYNAMIC}", "static")
     dynamic = options.get(_DYNAMIC, usual).lower() == "dynamic"
-    with failing(directory):
+    with failing(directory), _as_of_the_engine():
         _write(writer, rows, directory, mode == "overwrite", dynamic and bool(partition_by))
     return True
+
+
+@contextmanager
+def _as_of_the_engine() -> Iterator[None]:
+    try:
+        yield
+    except KernelError as error:
+        raise AnalysisError(error.condition, error.message) from None
 
 
 def _write(

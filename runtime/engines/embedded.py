@@ -8,7 +8,6 @@ a Python function of the engine's runs in this process.
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -138,9 +137,7 @@ class EmbeddedEngine(Engine):
         paths = table.paths
         folders = self._folders(table.reader, paths)
         check_files(paths, table.format, folders.in_files, self._zone)
-        if folders.places:
-            return engine_rows(read, paths, folders)
-        return table.at(self.spark, embedded_uri(os.path.abspath(table.path)))
+        return engine_rows(read, paths, folders) if paths else self.no_rows(table.schema)
 
     def no_rows(self, schema: StructType) -> DataFrame:
         return self._rows.local_table(None, schema, "query")

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.json
 
 from ...planner.model.errors import AnalysisError, RuntimeFailure
+from ...planner.model.options import by_lower_name
 from ...planner.model.schemas.types import (
     BOOLEAN,
     DOUBLE,
@@ -44,14 +45,12 @@ def inferred_from_json(paths: Sequence[str], options: Mapping[str, str]) -> Stru
         AnalysisError: two columns have one name, or a line is none of JSON in mode FAILFAST.
         RuntimeFailure: it is not known here what Spark takes a line for.
     """
-    given = {name.lower(): value for name, value in options.items()}
-    separator = given["linesep"].encode() if "linesep" in given else None
-    mode = given.get("mode", "PERMISSIVE").upper()
+    mode = by_lower_name(options).get("mode", "PERMISSIVE").upper()
     corrupt = StructType((StructField(corrupt_column(options), STRING),))
     found: DataType = NULL
     for path in paths:
-        for block in blocks(path, separator):
-            for kind in _of_block(block, separator or b"\n", path):
+        for block in blocks(path):
+            for kind in _of_block(block, path):
                 if kind is None and mode == "FAILFAST":
                     raise AnalysisError.of(
                         "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION",
@@ -72,10 +71,10 @@ def inferred_from_json(paths: Sequence[str], options: Mapping[str, str]) -> Stru
     return columns
 
 
-def _of_block(block: bytes, separator: bytes, path: str) -> Iterable[DataType | None]:
+def _of_block(block: bytes, path: str) -> Iterable[DataType | None]:
     """The types of lines, or one of them all; None: of a line that is no object of JSON."""
-    lines = [line for line in block.split(separator) if line.strip()]
-    if separator == b"\n" and not _BIG.search(block):
+    lines = [line for line in block.split(b"\n") if line.strip()]
+    if not _BIG.search(block):
         try:
             read = pa.json.read_json(
                 io.BytesIO(block), pa.json.ReadOptions(block_size=len(block) + 1)
