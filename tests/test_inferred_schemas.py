@@ -14,7 +14,11 @@ import pytest
 from stateplan.planner.model.errors import StateplanError
 from stateplan.planner.model.schemas.types import StructType
 from stateplan.runtime.kernels.readers.csv_options import csv_options
-from stateplan.runtime.sources.inferred_csv import column_names, inferred_from_texts
+from stateplan.runtime.sources.inferred_csv import (
+    column_names,
+    first_values,
+    inferred_from_texts,
+)
 from stateplan.runtime.sources.inferred_json import inferred_from_json
 
 if TYPE_CHECKING:
@@ -90,6 +94,8 @@ def test_formats_say_what_is_a_time(spark: SparkSession, tmp_path: Path) -> None
         (" a , b\n", {"header": "true", "ignoreLeadingWhiteSpace": "true"}),
         ("x|y\n", {"sep": "|"}),
         ('"x, y",z\n', {}),
+        ("'x, y',\"z\",'it\\'s'\n", {"header": "true", "quote": "'"}),
+        (" 'a' ; b\n", {"header": "true", "quote": "'", "sep": ";"}),
     ],
 )
 def test_names_of_csv_columns(
@@ -98,18 +104,24 @@ def test_names_of_csv_columns(
     path = tmp_path / "a.csv"
     path.write_text(text)
     names = spark.read.options(**options).csv(str(path)).columns
-    assert column_names([str(path)], csv_options(options), False) == names
+    chosen = csv_options(options)
+    assert column_names(first_values([str(path)], chosen), chosen, False) == names
 
 
 VALUES = (
     *("1", "-0", "9223372036854775808", "99999999999999999999", "1.5", "1e2", "NaN", "true"),
-    *('"x"', '"2024-01-02T00:00:00Z"', "null", "{}", "[]", "[1, null, 2.5]", '[[1], ["x"]]'),
+    *('"x"', '""', '"2024-01-02T00:00:00Z"', "null", "{}", "[]", "[1, null, 2.5]", '[[1], ["x"]]'),
     *('{"x": 1}', '{"x": null, "y": [[]]}', '[{"x": 1}, {"y": 2}]', '{"": 1}', '{"x": "t"}'),
     "123456789012345678901234567890123456789012",
 )
 
 
-def test_types_of_json_fields(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "options", [{}, {"primitivesAsString": "true"}, {"dropFieldIfAllNull": "true"}]
+)
+def test_types_of_json_fields(
+    spark: SparkSession, tmp_path: Path, options: Mapping[str, str]
+) -> None:
     own = random.Random(4)
     fields = [[value] * 3 for value in VALUES]
     for _ in range(300):
@@ -118,7 +130,8 @@ def test_types_of_json_fields(spark: SparkSession, tmp_path: Path) -> None:
     lines = ["{" + ", ".join(f'"f{i}": {v}' for i, v in enumerate(row)) + "}" for row in rows]
     path = tmp_path / "a.json"
     path.write_text("\n".join(lines))
-    assert simple(inferred_from_json([str(path)], {})) == sparks(spark.read.json(str(path)).schema)
+    read = spark.read.options(**options).json(str(path))
+    assert simple(inferred_from_json([str(path)], options)) == sparks(read.schema)
 
 
 @pytest.mark.parametrize(

@@ -74,8 +74,10 @@ def test_settings_are_checked_before_anything_starts() -> None:
 
 
 def test_a_stream_of_files_needs_a_schema(connect: Connect, tmp_path: Path) -> None:
+    from pyspark.errors import IllegalArgumentException
+
     rows = connect().readStream.json(_rows(tmp_path / "in", ("a", 1)))
-    with pytest.raises(Exception, match="Schema must be specified when creating a streaming"):
+    with pytest.raises(IllegalArgumentException, match="Schema must be specified when creating"):
         rows.writeStream.format("noop").start()
 
 

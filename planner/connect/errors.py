@@ -21,6 +21,8 @@ _PARSE = "org.apache.spark.sql.catalyst.parser.ParseException"
 _ARGUMENT = "java.lang.IllegalArgumentException"
 _UNSUPPORTED = "java.lang.UnsupportedOperationException"
 _OF_CONDITIONS = {
+    "_LEGACY_ERROR_TEMP_2047": _ARGUMENT,
+    "_LEGACY_ERROR_TEMP_2048": _ARGUMENT,
     "PARSE_SYNTAX_ERROR": _PARSE,
     "STREAM_FAILED": "org.apache.spark.sql.streaming.StreamingQueryException",
     "STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE": (
@@ -93,6 +95,6 @@ def class_of(error: StateplanError) -> str:
         return _OF_CONDITIONS[error.condition]
     if (error.condition or "").startswith("STATEPLAN_"):
         return _UNSUPPORTED
-    if error.message.startswith("requirement failed"):
+    if error.message.startswith(("requirement failed", "Cannot start query with name")):
         return _ARGUMENT
     return _ANALYSIS

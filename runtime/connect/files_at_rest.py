@@ -38,7 +38,12 @@ from ..listing import FoundFile, base_path
 from ..options import Options
 from ..output_log import SINK_LOG, found_files
 from ..plan.facts import Reader
-from ..sources.inferred_csv import column_names, inferred_from_texts
+from ..sources.inferred_csv import (
+    column_names,
+    first_values,
+    inferred_from_texts,
+    without_lines,
+)
 from ..sources.inferred_json import inferred_from_json
 from ..sources.tables import FilesTable
 from .messages import parts as parts_of
@@ -48,8 +53,11 @@ if TYPE_CHECKING:
 
 _LISTING = ("path", "pathglobfilter", "recursivefilelookup", "basepath")
 """Options, in lower case, that say which files are read, not how."""
-_INFERENCE = ("inferschema", "samplingratio", "preferdate", "prefersdecimal", "dropfieldifallnull")
-_OTHER_TYPES = (("prefersdecimal", "true"), ("dropfieldifallnull", "true"), ("preferdate", "false"))
+_INFERENCE = (
+    *("inferschema", "samplingratio", "preferdate", "prefersdecimal", "dropfieldifallnull"),
+    "primitivesasstring",
+)
+_OTHER_TYPES = (("prefersdecimal", "true"), ("preferdate", "false"))
 """Values of options with which Spark finds other columns than we do."""
 _NAMES = {"csv": "CSV", "json": "JSON", "text": "Text", "orc": "ORC", "parquet": "Parquet"}
 Inferred = dict[tuple[Any, ...], tuple[Sequence[FoundFile], StructType]]
@@ -246,25 +254,29 @@ class FilesAtRest:
         some = StructType((StructField("some", STRING),))
         if own.unsupported(some, table.options) is not None:
             return None
-        return inferred_from_json(table.paths, table.options)
+        return inferred_from_json(table.paths, options.written)
 
     def _of_csv(self, table: ChosenFiles, options: Options) -> StructType | None:
         try:
             chosen = csv_options(table.options)
         except UnsupportedOption:
             return None
-        sensitive = self._conf["spark.sql.caseSensitive"] == "true"
-        names = column_names(table.paths, chosen, sensitive)
+        first = first_values(table.paths, chosen)
+        names = column_names(first, chosen, self._conf["spark.sql.caseSensitive"] == "true")
         texts = StructType(tuple(StructField(name, STRING) for name in names))
-        wanted = ChosenFiles(table.path, "csv", texts, table.options, files=table.files)
         if not options.flag("inferSchema") or not names:
             return texts
+        # Values of malformed records, too, and of other files' headers say what type a column has.
+        every = {k: v for k, v in table.options.items() if k.lower() not in ("mode", "header")}
+        wanted = ChosenFiles(table.path, "csv", texts, every, files=table.files)
         if not self._read_here(wanted):
             return None
-        rows = [batch for part in self._local(wanted).parts for batch in part]
         schema = pa.schema([(name, pa.string()) for name in names])
-        table_of_texts = pa.Table.from_batches([batch.cast(schema) for batch in rows], schema)
-        return inferred_from_texts(table_of_texts, chosen, self._conf.time_zone)
+        batches = [b.cast(schema) for part in self._local(wanted).parts for b in part]
+        rows = pa.Table.from_batches(batches, schema)
+        if chosen.header:
+            rows = without_lines(rows, first, chosen)
+        return inferred_from_texts(rows, chosen, self._conf.time_zone)
 
 
 def _reads_files(relation: Message) -> bool:

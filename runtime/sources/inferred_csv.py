@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import datetime as dt
 import re
 from collections import Counter
@@ -28,8 +27,10 @@ from ...planner.model.schemas.types import (
     StructType,
 )
 from ..kernels.errors import NOT_EXACT
+from ..kernels.json.errors import Uncertain
 from ..kernels.json.time_columns import UncertainValue
 from ..kernels.readers.csv_options import CsvOptions
+from ..kernels.readers.csv_tokens import Tokenizer
 from ..kernels.readers.csv_values import converter
 from ..kernels.readers.line_files import blocks
 
@@ -57,8 +58,8 @@ _CHAIN = (INT, LONG, DecimalType(), DOUBLE, DATE, TIMESTAMP, BOOLEAN)
 _DIGITS: Mapping[DataType, DecimalType] = {INT: DecimalType(10, 0), LONG: DecimalType(20, 0)}
 
 
-def column_names(paths: Sequence[str], options: CsvOptions, case_sensitive: bool) -> list[str]:
-    """The names of the columns: those of the first line, or `_c0`, `_c1`.
+def first_values(paths: Sequence[str], options: CsvOptions) -> list[str]:
+    """The values of the first line that is no comment; none if there is no line.
 
     Raises:
         RuntimeFailure: it is not known here how Spark parts the first line.
@@ -66,22 +67,19 @@ def column_names(paths: Sequence[str], options: CsvOptions, case_sensitive: bool
     line = next(_lines(paths, options), None)
     if line is None:
         return []
-    marks = {options.quote, options.escape} - {'"', "\\", "\0"}
-    quoted = options.quote in line
-    if quoted and (marks or len(options.sep) > 1 or options.escape in line):
+    try:
+        found = Tokenizer(options, None).tokens(line, first=True, split=False)
+    except Uncertain:
         raise RuntimeFailure(
             NOT_EXACT,
             f"It is not known how Spark parts the first line of '{paths[0]}'.",
             hint="Give the schema of the files, or run the query on Spark: --engine spark.",
-        )
-    if quoted:
-        tokens = next(csv.reader([line], delimiter=options.sep))
-    else:
-        tokens = line.split(options.sep)
-    if options.leading:
-        tokens = [token.lstrip() for token in tokens]
-    if options.trailing:
-        tokens = [token.rstrip() for token in tokens]
+        ) from None
+    return [token or "" for token in found]
+
+
+def column_names(tokens: Sequence[str], options: CsvOptions, case_sensitive: bool) -> list[str]:
+    """The names of the columns by the values of the first line; or `_c0`, `_c1`."""
     if not options.header:
         return [f"_c{place}" for place in range(len(tokens))]
     folded = tokens if case_sensitive else [token.lower() for token in tokens]
@@ -102,6 +100,19 @@ def _lines(paths: Sequence[str], options: CsvOptions) -> Iterator[str]:
             for line in block.decode().split((options.line_sep or b"\n").decode()):
                 if line.strip() and not (options.comment and line.startswith(options.comment)):
                     yield line
+
+
+def without_lines(table: Any, values: Sequence[str], options: CsvOptions) -> Any:
+    """An Arrow table of texts without the rows that have these values, as the header's line does.
+
+    Headers of other words, in other files, are rows to Spark as it looks for types.
+    """
+    same = None
+    for column, value in zip(table.columns, values, strict=True):
+        wanted = "" if value == options.null_value else value
+        equal = pc.equal(pc.fill_null(column, ""), wanted)
+        same = equal if same is None else pc.and_(same, equal)
+    return table if same is None else table.filter(pc.invert(same))
 
 
 def inferred_from_texts(table: Any, options: CsvOptions, zone: str) -> StructType:

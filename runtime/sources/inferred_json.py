@@ -10,6 +10,7 @@ from functools import reduce
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json
 
 from ...planner.model.errors import AnalysisError, RuntimeFailure
@@ -45,7 +46,10 @@ def inferred_from_json(paths: Sequence[str], options: Mapping[str, str]) -> Stru
         AnalysisError: two columns have one name, or a line is none of JSON in mode FAILFAST.
         RuntimeFailure: it is not known here what Spark takes a line for.
     """
-    mode = by_lower_name(options).get("mode", "PERMISSIVE").upper()
+    given = by_lower_name(options)
+    mode = given.get("mode", "PERMISSIVE").upper()
+    as_texts = given.get("primitivesasstring", "").lower() == "true"
+    no_nulls = given.get("dropfieldifallnull", "").lower() == "true"
     corrupt = StructType((StructField(corrupt_column(options), STRING),))
     found: DataType = NULL
     for path in paths:
@@ -58,9 +62,11 @@ def inferred_from_json(paths: Sequence[str], options: Mapping[str, str]) -> Stru
                         failFastMode=mode,
                         hint=f"Correct '{path}'.",
                     )
-                if kind is not None or mode == "PERMISSIVE":
-                    found = _wider(found, corrupt if kind is None else kind)
-    columns = _usable(found)
+                if kind is not None:
+                    found = _wider(found, _as_texts(kind) if as_texts else kind)
+                elif mode == "PERMISSIVE":
+                    found = _wider(found, corrupt)
+    columns = _usable(found, no_nulls)
     if not isinstance(columns, StructType):
         return StructType(())
     names = set[str]()
@@ -83,27 +89,35 @@ def _of_block(block: bytes, path: str) -> Iterable[DataType | None]:
             pass
         else:
             if read.num_rows == len(lines):
-                return [_of_fields(read.schema)]
+                return [_of_columns(read.column_names, read.combine_chunks().columns)]
     return [kind for line in lines for kind in _of_line(line, path)]
 
 
-def _of_fields(fields: Any) -> StructType:
-    named = sorted((field.name, _of_arrow(field.type)) for field in fields)
-    return StructType(tuple(StructField(*pair) for pair in named))
+def _of_columns(names: Sequence[str], columns: Sequence[Any]) -> StructType:
+    kinds = dict(zip(names, map(_of_column, columns), strict=True))
+    return StructType(tuple(StructField(name, kinds[name]) for name in sorted(kinds)))
 
 
-def _of_arrow(kind: Any) -> DataType:
+def _of_column(column: Any) -> DataType:
+    """The type of values that Arrow has read: of empty texts alone it is as of nulls."""
+    kind = column.type
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks else pa.nulls(0, kind)
     if pa.types.is_struct(kind):
-        return _of_fields(kind)
+        return _of_columns([field.name for field in kind], column.flatten())
     if pa.types.is_list(kind):
-        return ArrayType(_of_arrow(kind.value_type), True)
+        return ArrayType(_of_column(column.flatten()), True)
     if pa.types.is_null(kind):
         return NULL
     if pa.types.is_boolean(kind):
         return BOOLEAN
     if pa.types.is_integer(kind):
         return LONG
-    return DOUBLE if pa.types.is_floating(kind) else STRING  # it takes some texts for times
+    if pa.types.is_floating(kind):
+        return DOUBLE
+    if pa.types.is_string(kind) and not pc.any(pc.not_equal(column, "")).as_py():
+        return NULL
+    return STRING  # Arrow takes some texts for times
 
 
 def _of_line(line: bytes, path: str) -> Iterable[DataType | None]:
@@ -133,7 +147,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _of_value(value: object) -> DataType:
     match value:
-        case None:
+        case None | "":
             return NULL
         case bool():
             return BOOLEAN
@@ -178,14 +192,29 @@ def _wider(one: DataType, other: DataType) -> DataType:
     return STRING
 
 
-def _usable(kind: DataType) -> DataType | None:
-    """JsonInferSchema.canonicalizeType: no type of nulls, no struct without fields."""
+def _as_texts(kind: DataType) -> DataType:
+    """A type as the option primitivesAsString has it."""
     match kind:
         case StructType(fields=fields):
-            usable = ((field.name, _usable(field.data_type)) for field in fields if field.name)
+            return StructType(tuple(StructField(f.name, _as_texts(f.data_type)) for f in fields))
+        case ArrayType(element_type=element):
+            return ArrayType(_as_texts(element), True)
+    return kind if kind == NULL else STRING
+
+
+def _usable(kind: DataType, no_nulls: bool) -> DataType | None:
+    """JsonInferSchema.canonicalizeType: no type of nulls, no struct without fields.
+
+    With the option dropFieldIfAllNull, no field of nulls either.
+    """
+    match kind:
+        case StructType(fields=fields):
+            usable = ((f.name, _usable(f.data_type, no_nulls)) for f in fields if f.name)
             kept = tuple(StructField(name, found) for name, found in usable if found is not None)
             return StructType(kept) if kept else None
         case ArrayType(element_type=element):
-            found = _usable(element)
+            found = _usable(element, no_nulls)
             return None if found is None else ArrayType(found, True)
-    return STRING if kind == NULL else kind
+    if kind == NULL:
+        return None if no_nulls else STRING
+    return kind
