@@ -30,7 +30,7 @@ from ..engines.local_rows import LocalRows
 from ..engines.reader_settings import changed_settings
 from ..failures import innermost
 from ..files import local_path
-from ..kernels.errors import KernelError
+from ..kernels.errors import NOT_EXACT, KernelError
 from ..kernels.readers.csv_options import UnsupportedOption, csv_options
 from ..kernels.readers.formats import FILE_READERS
 from ..kernels.writers.folders import folder_texts
@@ -57,7 +57,7 @@ _INFERENCE = (
     *("inferschema", "samplingratio", "preferdate", "prefersdecimal", "dropfieldifallnull"),
     "primitivesasstring",
 )
-_OTHER_TYPES = (("prefersdecimal", "true"), ("preferdate", "false"))
+_OTHER_TYPES = (("prefersDecimal", "true"), ("preferDate", "false"))
 """Values of options with which Spark finds other columns than we do."""
 _NAMES = {"csv": "CSV", "json": "JSON", "text": "Text", "orc": "ORC", "parquet": "Parquet"}
 Inferred = dict[tuple[Any, ...], tuple[Sequence[FoundFile], StructType]]
@@ -162,9 +162,13 @@ class FilesAtRest:
             files += found
         if len(places) > 1 and "basePath" not in options:
             base = None
-        if format_ not in FILE_READERS and not (
-            any(folder_texts(file.path, base) for file in files)
-            or (Path(places[0]) / SINK_LOG).is_dir()
+        if (
+            files
+            and format_ not in FILE_READERS
+            and not (
+                any(folder_texts(file.path, base) for file in files)
+                or (Path(places[0]) / SINK_LOG).is_dir()
+            )
         ):
             return None  # the engine reads such files as Spark does, but what folders and logs say
         settings = {
@@ -187,7 +191,9 @@ class FilesAtRest:
         if any(changed_settings(table.format, self._conf)):
             return False
         own = FILE_READERS.get(table.format)
-        return own is None or own.unsupported(reader.schema, reader.options) is None
+        if own is None:
+            return bool(table.files)
+        return own.unsupported(reader.schema, reader.options) is None
 
     def _folders(self, table: ChosenFiles) -> FolderColumns:
         return FolderColumns.of(table.paths, table.base, table.schema, self._conf.time_zone)
@@ -230,8 +236,14 @@ class FilesAtRest:
             return fixed
         if not files:
             raise AnalysisError.of("UNABLE_TO_INFER_SCHEMA", format=_NAMES[table.format])
-        if any(options.get(name, "").lower() == value for name, value in _OTHER_TYPES):
-            return None
+        for name, value in _OTHER_TYPES:
+            if options.get(name, "").lower() == value:
+                raise RuntimeFailure(
+                    NOT_EXACT,
+                    "The embedded engine does not find the columns of files with the option "
+                    f"'{name}' = '{value}' as Spark does.",
+                    hint="Give the schema, or run the file on Spark: --engine spark.",
+                )
         if table.format not in ("csv", "json"):
             return self._of_the_engine(table)
         given = sorted(dict(options).items())

@@ -114,7 +114,7 @@ class FileWriter:
         if self.format not in (*_TEXT_FORMATS, "parquet"):
             return f"it writes no {self.format} files"
         for name, value in self._options.items():
-            refused = name in _REFUSED.get(self.format, ())
+            refused = name in _REFUSED.get(self.format, ()) and (name, value) != ("linesep", "\n")
             if name in ("encoding", "charset") and self.format in _TEXT_FORMATS:
                 refused = value.upper().replace("-", "") != "UTF8"
             if name == _KEEPS_NULL and self.format == "json":
