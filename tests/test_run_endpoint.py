@@ -169,6 +169,13 @@ def test_files_at_rest_are_read_as_spark_reads_them(connect: Connect, tmp_path: 
         spark.read.json(str(tmp_path / "empty")).collect()
     with pytest.raises(Exception, match="Unable to infer schema for Parquet"):
         spark.read.parquet(str(tmp_path / "empty")).collect()
+    for name in ("a.json.snappy", "a.csv.snappy"):
+        reader = spark.read.format(name.split(".")[1])
+        with pytest.raises(Exception, match="reads no files that end with"):
+            reader.load(_file(tmp_path / name, "x")).collect()
+    odd = tmp_path / "odd.csv"
+    odd.write_bytes(b"a\xff,b\n1,2\n")
+    assert spark.read.csv(str(odd), header=True, inferSchema=True).columns == ["a\ufffd", "b"]
     with pytest.raises(Exception, match="'prefersDecimal' = 'true'"):
         spark.read.option("prefersDecimal", True).json(str(tmp_path / "a.json")).collect()
     given = spark.read.schema("a INT").json(str(tmp_path / "empty"))

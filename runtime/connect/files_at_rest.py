@@ -251,7 +251,10 @@ class FilesAtRest:
         known, found = self._inferred.get(key, (None, None))
         if known != files:
             infer = self._of_csv if table.format == "csv" else self._of_json
-            found = infer(table, options)
+            try:
+                found = infer(table, options)
+            except KernelError as error:
+                raise RuntimeFailure(*innermost(error)) from error
             if found is not None:
                 self._inferred[key] = files, found
         return found

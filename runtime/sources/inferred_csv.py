@@ -97,7 +97,7 @@ def column_names(tokens: Sequence[str], options: CsvOptions, case_sensitive: boo
 def _lines(paths: Sequence[str], options: CsvOptions) -> Iterator[str]:
     for path in paths:
         for block in blocks(path, options.line_sep):
-            for line in block.decode().split((options.line_sep or b"\n").decode()):
+            for line in block.decode(errors="replace").split((options.line_sep or b"\n").decode()):
                 if line.strip() and not (options.comment and line.startswith(options.comment)):
                     yield line
 
