@@ -158,7 +158,6 @@ def test_lines_of_json(spark: SparkSession, tmp_path: Path, text: str, mode: str
     ("text", "condition"),
     [
         ('{"a": 1, "a": 2}', "COLUMN_ALREADY_EXISTS"),
-        ('{"A": 1, "a": 2}', "COLUMN_ALREADY_EXISTS"),
         ("{'a': 1}", "STATEPLAN_NOT_EXACT"),
         ("bad", "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION"),
     ],

@@ -176,6 +176,9 @@ def test_files_at_rest_are_read_as_spark_reads_them(connect: Connect, tmp_path: 
     odd = tmp_path / "odd.csv"
     odd.write_bytes(b"a\xff,b\n1,2\n")
     assert spark.read.csv(str(odd), header=True, inferSchema=True).columns == ["a\ufffd", "b"]
+    twice = spark.read.json(_file(tmp_path / "twice.json", '{"A": 1, "a": 2}'))
+    with pytest.raises(Exception, match="The column `a` already exists"):
+        twice.collect()
     with pytest.raises(Exception, match="'prefersDecimal' = 'true'"):
         spark.read.option("prefersDecimal", True).json(str(tmp_path / "a.json")).collect()
     given = spark.read.schema("a INT").json(str(tmp_path / "empty"))
@@ -286,7 +289,7 @@ def test_modes_of_writing(connect: Connect, tmp_path: Path) -> None:
     both = spark.read.schema("a int, p string").json(out)
     both.where("a = 2").write.mode("overwrite").partitionBy("p").json(out)
     assert found() == [(2, "y")]
-    assert not list(tmp_path.glob("_temporary*"))
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["_SUCCESS", "p=y"]
     with pytest.raises(Exception, match="The CSV datasource doesn't support the column `z`"):
         spark.sql("SELECT array(1) AS z").write.csv(str(tmp_path / "z"))
     with pytest.raises(Exception, match="The column `a` already exists"):
@@ -387,6 +390,28 @@ def test_a_memory_sink_may_have_the_name_of_a_table_that_its_query_reads(
     assert writer.trigger(availableNow=True).start().awaitTermination(60)
     found = {row.label: row["count"] for row in spark.table("labels").collect()}
     assert found == {"x": 1, None: 1}
+
+
+def test_files_stay_as_they_were_where_writing_fails(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark, out = connect(), tmp_path / "out"
+    rows = spark.createDataFrame([(1, "x"), (2, "y")], "a int, p string")
+    rows.write.partitionBy("p").json(str(out))
+    before = _written(out)
+    rename, moved = Path.rename, list[Path]()
+
+    def failing(path: Path, place: Path) -> Path:
+        moved.append(place)
+        if len(moved) > 1:
+            raise OSError(28, "No space left on device")
+        return rename(path, place)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(Exception, match="No space left on device"):
+        rows.write.mode("overwrite").partitionBy("p").json(str(out))
+    assert len(moved) == 2
+    assert _written(out) == before and not list(out.glob("_temporary*"))
 
 
 def test_a_failure_is_raised_until_it_is_reset(connect: Connect, tmp_path: Path) -> None:

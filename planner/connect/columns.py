@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ...rules.analysis.names.names import unresolved_column
@@ -33,6 +34,7 @@ from ..model.schemas.types import (
     StringType,
     StructType,
 )
+from ..model.settings.conf import Conf
 from ..model.text.quoting import to_sql_id
 from .literals import literal_of
 from .names import name_parts
@@ -49,7 +51,7 @@ def with_columns(reader: RelationReader, message: Message, origin: Origin | None
     new = {a.name[0]: reader.expressions.read(a.expr) for a in message.aliases}
     given = {a.name[0]: a.metadata for a in message.aliases if a.HasField("metadata")}
     fold = reader.session.conf.fold
-    _refuse_duplicates([alias.name[0] for alias in message.aliases], reader)
+    refuse_duplicates([alias.name[0] for alias in message.aliases], reader.session.conf)
     by_name = {fold(name): (name, value) for name, value in new.items()}
     entries: list[Expression] = []
 
@@ -273,14 +275,18 @@ def _filled(column: AttributeReference, value: Literal) -> Expression:
     return UnresolvedFunction(name="coalesce", arguments=(inner, filled))
 
 
-def _refuse_duplicates(names: list[str], reader: RelationReader) -> None:
-    fold = reader.session.conf.fold
+def refuse_duplicates(names: Iterable[str], conf: Conf) -> None:
+    """Refuse columns of which two have one name to Spark.
+
+    Raises:
+        AnalysisError: COLUMN_ALREADY_EXISTS.
+    """
     seen: set[str] = set()
-    for name in names:
-        if fold(name) in seen:
+    for name in map(conf.fold, names):
+        if name in seen:
             raise AnalysisError.of(
                 "COLUMN_ALREADY_EXISTS",
                 hint="Give each new column a name of its own.",
-                columnName=to_sql_id(fold(name)),
+                columnName=to_sql_id(name),
             )
-        seen.add(fold(name))
+        seen.add(name)

@@ -48,7 +48,6 @@ class ClientSession:
     Attributes:
         views: temporary views that are streams, as relations, by name in small letters.
         view_columns: the columns of views that the engine has under other names (memory_view.py).
-        inferred: the columns that were found in files (files_at_rest.py).
         functions: functions for SQL text, as they were registered, by name.
         data_sources: data sources in Python by format.
         environment: variables for processes of the client's functions.
@@ -61,7 +60,6 @@ class ClientSession:
         self.id = id
         self.views: dict[str, Message] = {}
         self.view_columns: dict[str, Sequence[str]] = {}
-        self.inferred: Inferred = {}
         self.functions: dict[str, Message] = {}
         self.data_sources: dict[str, Any] = {}
         self.environment: dict[str, str] = {}
@@ -71,6 +69,7 @@ class ClientSession:
         self._ended: deque[str] = deque()
         self._buses: list[Bus] = []
         self._files: list[FilesAtRest] = []
+        self._inferred: Inferred = {}
         self._last_ended: StreamingQuery | None = None
 
     @cached_property
@@ -97,19 +96,18 @@ class ClientSession:
     def reading(self) -> StreamReading:
         """A front end for a stream that starts now."""
         conf = self.conf
-        embedded = self.backend.embedded
         return StreamReading(
             self.spark,
             conf,
             views=dict(self.views),
             functions=dict(self.functions),
             data_sources=dict(self.data_sources),
-            files=FilesAtRest(self.spark, conf, self.inferred) if embedded else None,
+            files=self.files_at_rest(conf) if self.backend.embedded else None,
         )
 
-    def files_at_rest(self) -> FilesAtRest:
+    def files_at_rest(self, conf: Conf) -> FilesAtRest:
         """What reads the files that the client of the embedded engine names."""
-        return FilesAtRest(self.spark, self.conf, self.inferred)
+        return FilesAtRest(self.spark, conf, self._inferred)
 
     def keep_files(self, files: FilesAtRest) -> None:
         """Keep the rows of files that a view has as long as the session."""

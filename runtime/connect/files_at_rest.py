@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from pyspark.sql.connect import proto
 
+from ...planner.connect.columns import refuse_duplicates
 from ...planner.connect.places import Message
 from ...planner.connect.types import read_schema
 from ...planner.model.errors import AnalysisError, RuntimeFailure
@@ -54,8 +55,8 @@ if TYPE_CHECKING:
 _LISTING = ("path", "pathglobfilter", "recursivefilelookup", "basepath")
 """Options, in lower case, that say which files are read, not how."""
 _INFERENCE = (
-    *("inferschema", "samplingratio", "preferdate", "prefersdecimal", "dropfieldifallnull"),
-    "primitivesasstring",
+    *("inferschema", "samplingratio", "preferdate"),
+    *("prefersdecimal", "dropfieldifallnull", "primitivesasstring"),
 )
 _OTHER_TYPES = (("prefersDecimal", "true"), ("preferDate", "false"))
 """Values of options with which Spark finds other columns than we do."""
@@ -170,7 +171,7 @@ class FilesAtRest:
                 or (Path(places[0]) / SINK_LOG).is_dir()
             )
         ):
-            return None  # the engine reads such files as Spark does, but what folders and logs say
+            return None  # Sail differs from Spark in folders' names and outputs' logs alone
         settings = {
             key: value
             for key, value in message.options.items()
@@ -182,8 +183,8 @@ class FilesAtRest:
         schema = self._schema(relation, chosen, options, files)
         if schema is None:
             return None
-        schema = with_folder_columns(schema, paths, base)
-        chosen = ChosenFiles(places[0], format_, schema, settings, files=paths, base=base)
+        refuse_duplicates((field.name for field in schema.fields), self._conf)
+        chosen = replace(chosen, schema=with_folder_columns(schema, paths, base))
         return chosen if self._read_here(chosen) else None
 
     def _read_here(self, table: ChosenFiles) -> bool:
@@ -240,8 +241,8 @@ class FilesAtRest:
             if options.get(name, "").lower() == value:
                 raise RuntimeFailure(
                     NOT_EXACT,
-                    "The embedded engine does not find the columns of files with the option "
-                    f"'{name}' = '{value}' as Spark does.",
+                    "The embedded engine does not infer the schema of files with the option "
+                    f"'{name}' = '{value}'.",
                     hint="Give the schema, or run the file on Spark: --engine spark.",
                 )
         if table.format not in ("csv", "json"):
@@ -283,7 +284,7 @@ class FilesAtRest:
             return texts
         # Values of malformed records, too, and of other files' headers say what type a column has.
         every = {k: v for k, v in table.options.items() if k.lower() not in ("mode", "header")}
-        wanted = ChosenFiles(table.path, "csv", texts, every, files=table.files)
+        wanted = replace(table, schema=texts, options=every, base=None)
         if not self._read_here(wanted):
             return None
         schema = pa.schema([(name, pa.string()) for name in names])

@@ -228,10 +228,11 @@ class RunService(SparkConnectServiceServicer):
         if not self._backend.embedded or kind == "sql_command" or not FilesAtRest.are_read(request):
             yield
             return
-        files = self.session(request).files_at_rest()
+        session = self.session(request)
+        files = session.files_at_rest(session.conf)
         keep = kind == "create_dataframe_view"
         if keep:
-            self.session(request).keep_files(files)
+            session.keep_files(files)
         try:
             files.put(request)
             yield

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pyspark.errors import PySparkException
 from pyspark.sql.connect import proto
 
+from ...planner.connect.columns import refuse_duplicates
 from ...planner.connect.places import Message
 from ...planner.model.errors import AnalysisError, RuntimeFailure
 from ...planner.model.schemas.schema_json import type_from_json
@@ -35,13 +36,6 @@ from .reading import frame_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_MODES = {
-    proto.WriteOperation.SAVE_MODE_UNSPECIFIED: "errorifexists",
-    proto.WriteOperation.SAVE_MODE_ERROR_IF_EXISTS: "errorifexists",
-    proto.WriteOperation.SAVE_MODE_IGNORE: "ignore",
-    proto.WriteOperation.SAVE_MODE_APPEND: "append",
-    proto.WriteOperation.SAVE_MODE_OVERWRITE: "overwrite",
-}
 _DYNAMIC = "partitionOverwriteMode"
 
 
@@ -71,10 +65,7 @@ def written_here(spark: SparkSession, conf: Conf, command: Message) -> bool:
         return False  # on another file system
     frame = frame_of(spark, command.input)
     schema = cast(StructType, type_from_json(frame.schema.jsonValue()))
-    names = [conf.fold(field.name) for field in schema.fields]
-    for name in names:
-        if names.count(name) > 1:
-            raise AnalysisError.of("COLUMN_ALREADY_EXISTS", columnName=f"`{name}`")
+    refuse_duplicates((field.name for field in schema.fields), conf)
     partition_by = partition_columns(list(command.partitioning_columns), schema, conf)
     writer = FileWriter(
         format=format_,
@@ -85,26 +76,30 @@ def written_here(spark: SparkSession, conf: Conf, command: Message) -> bool:
     )
     if writer.unsupported() is not None:
         return False
-    with _as_of_the_engine():
+    with _as_analysis_error():
         writer.check_types()
-    mode = _MODES[command.mode]
-    if directory.exists() and mode == "errorifexists":
+    modes = proto.WriteOperation
+    overwrites = command.mode == modes.SAVE_MODE_OVERWRITE
+    if directory.exists() and not overwrites and command.mode != modes.SAVE_MODE_APPEND:
+        if command.mode == modes.SAVE_MODE_IGNORE:
+            return True
         raise AnalysisError.of("PATH_ALREADY_EXISTS", outputPath=f"file:{directory}")
-    if directory.exists() and mode == "ignore":
-        return True
     try:
         rows = typed_rows(frame.toArrow(), schema)
     except PySparkException as error:
         raise RuntimeFailure(*innermost(engine_failure(error))) from error
     usual = conf.settings.get(f"spark.sql.sources.{_DYNAMIC}", "static")
-    dynamic = options.get(_DYNAMIC, usual).lower() == "dynamic"
-    with failing(directory), _as_of_the_engine():
-        _write(writer, rows, directory, mode == "overwrite", dynamic and bool(partition_by))
+    dynamic = bool(partition_by) and options.get(_DYNAMIC, usual).lower() == "dynamic"
+    with failing(directory), _as_analysis_error():
+        if overwrites and directory.is_file():
+            directory.unlink()
+        directory.mkdir(parents=True, exist_ok=True)
+        _write(writer, rows, directory, overwrites, dynamic)
     return True
 
 
 @contextmanager
-def _as_of_the_engine() -> Iterator[None]:
+def _as_analysis_error() -> Iterator[None]:
     try:
         yield
     except KernelError as error:
@@ -112,26 +107,44 @@ def _as_of_the_engine() -> Iterator[None]:
 
 
 def _write(
-    writer: FileWriter, rows: Any, directory: Path, overwrite: bool, only_partitions: bool
+    writer: FileWriter, rows: Any, directory: Path, overwrites: bool, only_partitions: bool
 ) -> None:
-    staging = directory.parent / f"_temporary-{uuid.uuid4()}"
+    """Write rows into a directory that is there; what they replace goes when all of them are there.
+
+    Args:
+        writer: writes the files.
+        rows: in the types of arrow_types.py.
+        directory: where they go.
+        overwrites: whether they replace what is there.
+        only_partitions: whether that is only what lies in the same partitions.
+    """
+    staging = directory / f"_temporary-{uuid.uuid4()}"
+    old = [path for path in directory.rglob("*") if path.is_file()] if overwrites else []
     try:
         staging.mkdir(parents=True)
         writer.write(staging, rows)
-        if overwrite and not only_partitions and directory.exists():
-            if directory.is_dir():
-                shutil.rmtree(directory)
-            else:
-                directory.unlink()
         written = sorted(path for path in staging.rglob("*") if path.is_file())
-        if only_partitions and overwrite:
-            for folder in {path.parent.relative_to(staging) for path in written}:
-                shutil.rmtree(directory / folder, ignore_errors=True)
-        directory.mkdir(parents=True, exist_ok=True)
-        for path in written:
-            place = directory / path.relative_to(staging)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            path.rename(place)
+        places = [directory / path.relative_to(staging) for path in written]
+        try:
+            for path, place in zip(written, places, strict=True):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                path.rename(place)
+        except BaseException:
+            for place in places:
+                place.unlink(missing_ok=True)
+            raise
+        folders = {place.parent for place in places}
+        for path in old:
+            if not only_partitions or path.parent in folders:
+                path.unlink()
+                _prune(path.parent, directory)
         (directory / "_SUCCESS").touch()
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+def _prune(folder: Path, top: Path) -> None:
+    """Remove a directory that has become empty, and those above it that it leaves empty."""
+    while folder != top and not any(folder.iterdir()):
+        folder.rmdir()
+        folder = folder.parent

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...planner.model.errors import RuntimeFailure
+from ...planner.model.functions.coercion import wider_without_strings
 from ...planner.model.schemas.types import (
     BOOLEAN,
     DATE,
@@ -26,6 +27,7 @@ from ...planner.model.schemas.types import (
     StructField,
     StructType,
 )
+from ...planner.model.settings.conf import Conf
 from ..kernels.errors import NOT_EXACT
 from ..kernels.json.errors import Uncertain
 from ..kernels.json.time_columns import UncertainValue
@@ -55,7 +57,7 @@ _DOUBLE = re.compile(
 )
 _CHAIN = (INT, LONG, DecimalType(), DOUBLE, DATE, TIMESTAMP, BOOLEAN)
 """In this order Spark tries the types."""
-_DIGITS: Mapping[DataType, DecimalType] = {INT: DecimalType(10, 0), LONG: DecimalType(20, 0)}
+_CONF = Conf()
 
 
 def first_values(paths: Sequence[str], options: CsvOptions) -> list[str]:
@@ -103,9 +105,9 @@ def _lines(paths: Sequence[str], options: CsvOptions) -> Iterator[str]:
 
 
 def without_lines(table: Any, values: Sequence[str], options: CsvOptions) -> Any:
-    """An Arrow table of texts without the rows that have these values, as the header's line does.
+    """The rows of an Arrow table of texts but for those that are equal to the header.
 
-    Headers of other words, in other files, are rows to Spark as it looks for types.
+    Where another file has another header, Spark takes that for a row as it looks for types.
     """
     same = None
     for column, value in zip(table.columns, values, strict=True):
@@ -175,7 +177,7 @@ class _Inference:
         for kind in _CHAIN[start:]:
             found = self._as(kind, text)
             if found is not None:
-                return _wider(so_far, found)
+                return wider_without_strings(so_far, found, _CONF) or STRING
         return STRING
 
     def _as(self, kind: DataType, text: str) -> DataType | None:
@@ -217,21 +219,3 @@ def _read(convert: Callable[[Any], Any], text: str) -> bool:
             hint="Give the schema of the files, or run the query on Spark: --engine spark.",
         ) from None
     return not values.null_count
-
-
-def _wider(one: DataType, other: DataType) -> DataType:
-    """CSVInferSchema.compatibleType."""
-    kinds = {one, other} - {NULL}
-    if len(kinds) == 1:
-        return kinds.pop()
-    if kinds <= {DATE, TIMESTAMP}:
-        return TIMESTAMP
-    if kinds == {INT, LONG}:
-        return LONG
-    decimals = [_DIGITS.get(kind, kind) for kind in kinds]
-    whole = [kind for kind in decimals if isinstance(kind, DecimalType)]
-    if DOUBLE in kinds and len(whole) == len(kinds) - 1:
-        return DOUBLE
-    if len(whole) == len(kinds):
-        return max(whole, key=lambda kind: kind.precision)
-    return STRING

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from ...planner.model.errors import AnalysisError, RuntimeFailure
+from ...planner.model.functions.coercion import wider_without_strings
 from ...planner.model.options import by_lower_name
 from ...planner.model.schemas.types import (
     BOOLEAN,
@@ -27,11 +28,12 @@ from ...planner.model.schemas.types import (
     StructField,
     StructType,
 )
+from ...planner.model.settings.conf import Conf
 from ..kernels.errors import NOT_EXACT
 from ..kernels.json.support import corrupt_column
 from ..kernels.readers.line_files import blocks
 
-_LONG_DIGITS = DecimalType(20, 0)
+_CONF = Conf()
 _BIG = re.compile(rb"[0-9]{19}")
 
 
@@ -43,7 +45,7 @@ def inferred_from_json(paths: Sequence[str], options: Mapping[str, str]) -> Stru
         options: of Spark's reader, as the reader of JSON here takes them.
 
     Raises:
-        AnalysisError: two columns have one name, or a line is none of JSON in mode FAILFAST.
+        AnalysisError: an object has a name twice, or a line is none of JSON in mode FAILFAST.
         RuntimeFailure: it is not known here what Spark takes a line for.
     """
     given = by_lower_name(options)
@@ -67,14 +69,7 @@ def inferred_from_json(paths: Sequence[str], options: Mapping[str, str]) -> Stru
                 elif mode == "PERMISSIVE":
                     found = _wider(found, corrupt)
     columns = _usable(found, no_nulls)
-    if not isinstance(columns, StructType):
-        return StructType(())
-    names = set[str]()
-    for column in columns.fields:
-        if column.name.lower() in names:
-            raise AnalysisError.of("COLUMN_ALREADY_EXISTS", columnName=f"`{column.name.lower()}`")
-        names.add(column.name.lower())
-    return columns
+    return columns if isinstance(columns, StructType) else StructType(())
 
 
 def _of_block(block: bytes, path: str) -> Iterable[DataType | None]:
@@ -181,15 +176,7 @@ def _wider(one: DataType, other: DataType) -> DataType:
             return StructType(tuple(StructField(name, kinds[name]) for name in sorted(kinds)))
         case ArrayType(element_type=left), ArrayType(element_type=right):
             return ArrayType(_wider(left, right), True)
-    numbers = {_LONG_DIGITS if kind == LONG else kind for kind in (one, other)}
-    if numbers <= {DOUBLE, *(kind for kind in numbers if isinstance(kind, DecimalType))}:
-        if DOUBLE in numbers:
-            return DOUBLE
-        return max(
-            (kind for kind in numbers if isinstance(kind, DecimalType)),
-            key=lambda kind: kind.precision,
-        )
-    return STRING
+    return wider_without_strings(one, other, _CONF) or STRING
 
 
 def _as_texts(kind: DataType) -> DataType:

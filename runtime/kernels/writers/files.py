@@ -139,7 +139,7 @@ class FileWriter:
         return None
 
     def write(self, directory: Path, rows: pa.Table) -> None:
-        """Write rows into files; no rows into an empty one, but for partitions, as Spark does.
+        """Write rows into files as Spark does: no rows into one file, or with partitions into none.
 
         Args:
             directory: where they go; it is there.
