@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,6 +11,7 @@ from .checkpoint import Offset
 from .engines.engine import Engine
 from .frames import LazyFrames
 from .offsets import Position
+from .plan.facts import Reader
 from .sources import Source
 from .sources.tables import Table
 
@@ -29,6 +31,16 @@ class SourceRange(NamedTuple):
     def is_empty(self) -> bool:
         """Whether there is nothing between the offsets."""
         return self.end is None or self.start == self.end
+
+
+def readers_of(
+    engine: Engine, tables: Mapping[str, Table], sources: Mapping[str, Source]
+) -> dict[str, Reader]:
+    """How files are read for an engine, by the names of tables and sources."""
+    found = {name: table.reader for name, table in tables.items()}
+    found |= {name: source.reader for name, source in sources.items()}
+    readers = {name: reader for name, reader in found.items() if reader is not None}
+    return {name: replace(r, here=engine.reads_here(r)) for name, r in readers.items()}
 
 
 class BatchInputs:

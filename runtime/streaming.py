@@ -7,7 +7,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from ..planner.model.errors import RuntimeFailure
 from ..planner.model.plans.logical import EventTimeWatermark
 from ..planner.model.plans.query_plan import LogicalPlan
 from ..planner.model.plans.relations import StreamingRelation
+from .batch_inputs import readers_of
 from .batch_progress import RunIdentity
 from .batch_time import with_batch_time
 from .checkpoint import Checkpoint
@@ -32,7 +33,6 @@ from .micro_batch import MicroBatchExecution
 from .offsets import Position, recover
 from .operator_names import OperatorNames
 from .plan import RuntimePlans
-from .plan.facts import Reader
 from .plan.passes.name_files import asks_for_files
 from .progress import Listener, clock_ms
 from .query import StreamingQuery
@@ -226,7 +226,7 @@ def _on_engine(
     engine.prepare_workers(stateful=bool(plan.collect(StateStoreWriter)))
     if engine.facts.exactness is not None:
         _show_files(plan, sources)
-    readers = _readers(engine, request.tables, sources)
+    readers = readers_of(engine, request.tables, sources)
     check(with_batch_time(plan, 0), engine, conf, readers)  # each batch has a time of its own
     analyzed = request.execution.checked
     request.sink.check(analyzed.schema, engine.facts, conf)
@@ -259,16 +259,6 @@ def _show_files(plan: SparkPlan, sources: Mapping[str, Source]) -> None:
         source = sources[relation.name]
         if isinstance(source, FileSource):
             source.show_metadata(relation.name)
-
-
-def _readers(
-    engine: Engine, tables: Mapping[str, Table], sources: Mapping[str, Source]
-) -> dict[str, Reader]:
-    """How files are read for an engine, by the names of tables and sources."""
-    found = {name: table.reader for name, table in tables.items()}
-    found |= {name: source.reader for name, source in sources.items()}
-    readers = {name: reader for name, reader in found.items() if reader is not None}
-    return {name: replace(r, here=engine.reads_here(r)) for name, r in readers.items()}
 
 
 def _source(name: str, sources: Mapping[str, Source]) -> Source:

@@ -628,13 +628,16 @@ def test_tables_as_sinks_and_sources(
 
 
 def test_the_engines_own_errors_name_the_way_out(connect: Connect) -> None:
+    from pyspark.errors import ArithmeticException
+
     spark = connect()
     with pytest.raises(Exception, match=r"(?s)SHOW CREATE TABLE.* use --engine spark"):
         spark.sql("SHOW CREATE TABLE t").collect()
     with pytest.raises(Exception, match="`stateplan state DIRECTORY` shows"):
         spark.read.format("statestore").load("checkpoint").collect()
-    with pytest.raises(Exception, match="divide by zero") as raised:
+    with pytest.raises(ArithmeticException) as raised:
         spark.sql("SELECT 1 / 0").collect()
+    assert raised.value.getCondition() == "DIVIDE_BY_ZERO"
     assert "--engine spark" not in str(raised.value)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,25 @@ _ANALYSIS = "org.apache.spark.sql.AnalysisException"
 _PARSE = "org.apache.spark.sql.catalyst.parser.ParseException"
 _ARGUMENT = "java.lang.IllegalArgumentException"
 _UNSUPPORTED = "java.lang.UnsupportedOperationException"
+_ARITHMETIC = "java.lang.ArithmeticException"
+_INDEX = "java.lang.ArrayIndexOutOfBoundsException"
+_DATE_TIME = "java.time.DateTimeException"
+_NUMBER_FORMAT = "java.lang.NumberFormatException"
+_RUNTIME = "org.apache.spark.SparkRuntimeException"
 _OF_CONDITIONS = {
+    "ARITHMETIC_OVERFLOW": _ARITHMETIC,
+    "CANNOT_PARSE_TIMESTAMP": _DATE_TIME,
+    "CAST_OVERFLOW": _ARITHMETIC,
+    "DATETIME_OVERFLOW": _ARITHMETIC,
+    "DIVIDE_BY_ZERO": _ARITHMETIC,
+    "INTERVAL_ARITHMETIC_OVERFLOW": _ARITHMETIC,
+    "INVALID_ARRAY_INDEX": _INDEX,
+    "INVALID_ARRAY_INDEX_IN_ELEMENT_AT": _INDEX,
+    "NUMERIC_VALUE_OUT_OF_RANGE": _ARITHMETIC,
+    "PYTHON_EXCEPTION": "org.apache.spark.api.python.PythonException",
+    "REMAINDER_BY_ZERO": _ARITHMETIC,
+    "SCALAR_SUBQUERY_TOO_MANY_ROWS": _RUNTIME,
+    "USER_RAISED_EXCEPTION": _RUNTIME,
     "_LEGACY_ERROR_TEMP_2047": _ARGUMENT,
     "_LEGACY_ERROR_TEMP_2048": _ARGUMENT,
     "PARSE_SYNTAX_ERROR": _PARSE,
@@ -91,10 +110,21 @@ def _sql_state(condition: str) -> str:
 
 def class_of(error: StateplanError) -> str:
     """The JVM class that Spark throws for such an error, by which the client chooses its own."""
-    if error.condition in _OF_CONDITIONS:
-        return _OF_CONDITIONS[error.condition]
+    condition = (error.condition or "").split(".")[0]
+    if condition in _OF_CONDITIONS:
+        return _OF_CONDITIONS[condition]
+    if condition == "CAST_INVALID_INPUT":
+        return _of_malformed(error.message)
     if (error.condition or "").startswith("STATEPLAN_"):
         return _UNSUPPORTED
     if error.message.startswith(("requirement failed", "Cannot start query with name")):
         return _ARGUMENT
     return _ANALYSIS
+
+
+def _of_malformed(message: str) -> str:
+    """The class for a text that is not of the type that it is cast to."""
+    kind = re.search(r'cannot be cast to "(\w+)', message)
+    if kind is None or kind[1] == "BOOLEAN":
+        return _RUNTIME
+    return _DATE_TIME if kind[1].startswith(("DATE", "TIME")) else _NUMBER_FORMAT

@@ -39,7 +39,7 @@ def arrow_rows(data: bytes | None, schema: StructType | None) -> tuple[StructTyp
     if data is None:
         return schema or StructType(()), ()
     table = pa.ipc.open_stream(data).read_all()
-    own = StructType(tuple(StructField(f.name, _type(f.type), f.nullable) for f in table.schema))
+    own = columns_of_arrow(table.schema)
     chosen = own if schema is None or len(schema.fields) != len(own.fields) else schema
     columns = [column.to_pylist() for column in table.columns]
     types = [field.data_type for field in chosen.fields]
@@ -51,6 +51,15 @@ def arrow_rows(data: bytes | None, schema: StructType | None) -> tuple[StructTyp
         for row in zip(*columns, strict=True)
     )
     return chosen, rows
+
+
+def columns_of_arrow(schema: pa.Schema) -> StructType:
+    """The columns of Arrow's rows.
+
+    Raises:
+        StateplanError: one has a type that Spark has not.
+    """
+    return StructType(tuple(StructField(f.name, _type(f.type), f.nullable) for f in schema))
 
 
 def _type(kind: pa.DataType) -> DataType:

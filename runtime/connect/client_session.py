@@ -20,6 +20,7 @@ from ...planner.model.settings.conf import Conf
 from .files_at_rest import FilesAtRest, Inferred
 from .messages import may_stream, names_stream
 from .reading import StreamReading
+from .rest_reading import RestReading
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,10 +94,11 @@ class ClientSession:
         """The session's settings now."""
         return Conf(self._settings())
 
-    def reading(self) -> StreamReading:
-        """A front end for a stream that starts now."""
+    def reading(self, *, at_rest: bool = False) -> StreamReading:
+        """A front end for a stream that starts now, or for a query of rows at rest."""
         conf = self.conf
-        return StreamReading(
+        kind = RestReading if at_rest else StreamReading
+        return kind(
             self.spark,
             conf,
             views=dict(self.views),

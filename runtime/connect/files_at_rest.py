@@ -48,6 +48,7 @@ from ..sources.inferred_csv import (
 from ..sources.inferred_json import inferred_from_json
 from ..sources.tables import FilesTable
 from .messages import parts as parts_of
+from .messages import relation_of, replace_relation
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -120,9 +121,7 @@ class FilesAtRest:
             return
         table = self.table(message)
         if table is not None:
-            number = message.common.plan_id
-            message.CopyFrom(_relation(self._frame(table)))
-            message.common.plan_id = number
+            replace_relation(message, relation_of(self._frame(table)))
 
     def failure(self) -> RuntimeFailure | None:
         """What our own code raised as it read files: the engine has only its trace."""
@@ -302,18 +301,3 @@ def _reads_files(relation: Message) -> bool:
         and read.WhichOneof("read_type") == "data_source"
         and not read.is_streaming
     )
-
-
-def _relation(frame: DataFrame) -> Message:
-    """A DataFrame of this process as a relation, whose ids cannot be taken for the client's."""
-    sent: Any = frame
-    relation = sent._plan.to_proto(sent.sparkSession.client).root
-    _without_ids(relation)
-    return cast(Message, relation)
-
-
-def _without_ids(message: Any) -> None:
-    if isinstance(message, proto.RelationCommon):
-        message.ClearField("plan_id")
-    for part in parts_of(message):
-        _without_ids(part)

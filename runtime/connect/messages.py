@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql.connect import proto
 
 from ...planner.connect.places import Message
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _TABLE = re.compile(r"(?:(?:\b(?:from|join|table|stream)\b|,)[\s(`]*)+(\w+)")
 
@@ -70,12 +73,39 @@ def put_rows(message: Any, rows: Mapping[str, Message]) -> None:
     if isinstance(message, proto.Relation) and message.HasField("cached_remote_relation"):
         found = rows.get(message.cached_remote_relation.relation_id)
         if found is not None:
-            number = message.common.plan_id
-            message.CopyFrom(found)
-            message.common.plan_id = number
+            replace_relation(message, found)
         return
     for part in parts(message):
         put_rows(part, rows)
+
+
+def replace_relation(relation: Message, other: Message) -> None:
+    """Put a relation in the place of another one, under its id."""
+    number = relation.common.plan_id
+    relation.CopyFrom(other)
+    relation.common.plan_id = number
+
+
+def relation_of(frame: DataFrame) -> Message:
+    """A DataFrame of this process as a relation, whose ids cannot be taken for the client's."""
+    sent: Any = frame
+    relation = sent._plan.to_proto(sent.sparkSession.client).root
+    _without_ids(relation)
+    return cast(Message, relation)
+
+
+def has_metadata(message: Any) -> bool:
+    """Whether a message, or one in it, gives a column metadata, which no plan of ours has."""
+    if isinstance(message, proto.Expression.Alias) and message.HasField("metadata"):
+        return True
+    return any(map(has_metadata, parts(message)))
+
+
+def _without_ids(message: Any) -> None:
+    if isinstance(message, proto.RelationCommon):
+        message.ClearField("plan_id")
+    for part in parts(message):
+        _without_ids(part)
 
 
 def put_column_names(message: Any, views: Mapping[str, Sequence[str]]) -> None:

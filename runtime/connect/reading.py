@@ -11,6 +11,7 @@ from pyspark.sql.connect import proto
 from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame
 from pyspark.sql.connect.plan import LogicalPlan as ClientPlan
 
+from ...planner.connect.failures import unsupported
 from ...planner.connect.places import Message
 from ...planner.connect.protocol import UNKNOWN_TABLE
 from ...planner.connect.relations import RelationReader
@@ -109,7 +110,7 @@ class EngineTable(Table):
         self._held = frame_of(self._owner or spark, self._relation).toArrow()
 
 
-class _Reader(RelationReader):
+class StreamReader(RelationReader):
     """Leaves the reading of what is at rest to the engine."""
 
     session: StreamReading
@@ -152,7 +153,7 @@ class StreamReading(PlannerSession):
         self._data_sources = data_sources
         self._files = files
         self.user_functions.update(functions)
-        self._reader = _Reader(self)
+        self._reader = StreamReader(self)
         self._inputs: dict[str, tuple[Message, StructType]] = {}
         self._at_rest: dict[str, Table] = {}
 
@@ -183,13 +184,14 @@ class StreamReading(PlannerSession):
         with suppress(PySparkException):
             schema = self._schema(relation)
             self.tables[name] = Known(name=name, schema=schema, format="table", either=True)
-            self._at_rest[name] = EngineTable(relation, schema, self._owner)
+            self._at_rest[name] = EngineTable(relation, schema, self.owner)
             self._inputs[name] = (read, schema)
             return True
         return False
 
     @property
-    def _owner(self) -> SparkSession | None:
+    def owner(self) -> SparkSession | None:
+        """The client's session, where the query's own does not see what that one has made."""
         return None if self._files is None else self._spark
 
     def input(self, relation: Message) -> LogicalPlan:
@@ -251,12 +253,7 @@ class StreamReading(PlannerSession):
     def at_rest(self, relation: Message, *, session_only: bool = False) -> LogicalPlan:
         """Rows that the engine reads, whatever of."""
         message = relation.read.data_source
-        table: Table | None = None
-        if self._files is not None and not session_only:
-            table = self._files.table(relation)
-        if table is None:
-            owner = self._spark if session_only else self._owner
-            table = EngineTable(relation, self._asked(relation), owner)
+        table = self.table(relation, session_only)
         schema = table.schema
         format_ = "rows" if session_only else (message.format or "parquet").lower()
         name = f"{_path(message) or format_}#{len(self._at_rest)}"
@@ -266,6 +263,14 @@ class StreamReading(PlannerSession):
             name=name, schema=schema, streaming=False, format=format_, size_in_bytes=size
         )
         return self.source_plan(source)
+
+    def table(self, relation: Message, session_only: bool) -> Table:
+        """What has the rows of a relation; `session_only`: no session but the client's has them."""
+        table = None if session_only or self._files is None else self._files.table(relation)
+        if table is not None:
+            return table
+        owner = self._spark if session_only else self.owner
+        return EngineTable(relation, self._asked(relation), owner)
 
     def _name(self, wanted: str, read: Message) -> str:
         """A name for a stream: the same one for what is read in the same way."""
@@ -302,7 +307,10 @@ class StreamReading(PlannerSession):
         found: dict[str, Table] = {}
         for operator in plan.walk():
             if isinstance(operator, Relation):
-                found[operator.name] = self._at_rest[operator.name]
+                table = found[operator.name] = self._at_rest[operator.name]
+                names = {field.name for field in table.schema.fields}
+                if not 0 < len(names) == len(table.schema.fields):  # they are read by name
+                    raise unsupported("A table at rest without columns, or with two of one name")
             for expression in operator.expressions:
                 for subquery in subqueries_in(expression):
                     found |= self.static_tables(subquery.plan)

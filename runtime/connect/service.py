@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import grpc
 from pyspark.errors import PySparkException
@@ -23,10 +23,10 @@ from ...planner.connect.service import signed
 from ...planner.connect.sql_commands import created_view
 from ...planner.model.errors import AnalysisError
 from .backend import Backend
+from .batch_queries import is_query, known_without_rows, put_rows_at_rest, shown_as_spark
 from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
 from .engine_errors import with_way_out
-from .files_at_rest import FilesAtRest
 from .messages import asked_for, put_column_names, put_rows, relations
 from .starting import start
 from .writes import written_here
@@ -89,8 +89,8 @@ class RunService(SparkConnectServiceServicer):
         if kind in _OURS:
             return self._answers(request, context, str(kind))
         if self._backend.embedded:
-            if self._of_streams(request, kind):
-                return self._views_of_streams(request, str(kind))
+            if self._ours(request, kind):
+                return self._views_ours(request, str(kind))
             if kind is None and self.session(request).reads_stream(asked_for(request.plan.root)):
                 raise not_started()
             if kind in _WRITES and self._writes_stream(request, str(kind)):
@@ -103,8 +103,9 @@ class RunService(SparkConnectServiceServicer):
         written = getattr(request.plan.command, kind).input
         return self.session(request).reads_stream(written)
 
-    def _of_streams(self, request: Message, kind: str | None) -> bool:
-        """Whether a command makes or reads a view of a stream: the embedded engine has none."""
+    def _ours(self, request: Message, kind: str | None) -> bool:
+        """Whether a command makes or reads a view of a stream, of which the embedded engine has
+        none, or is a query in SQL that the planner can read."""
         session = self.session(request)
         match kind:
             case "create_dataframe_view":
@@ -112,11 +113,13 @@ class RunService(SparkConnectServiceServicer):
             case "sql_command":
                 relation = request.plan.command.sql_command.input
                 created = created_view(relation.sql.query)
-                return session.reads_stream(relation if created is None else created[1])
+                if created is not None:
+                    return session.reads_stream(created[1])
+                return session.reads_stream(relation) or is_query(session, relation)
             case _:
                 return False
 
-    def _views_of_streams(self, request: Message, kind: str) -> Iterator[Message]:
+    def _views_ours(self, request: Message, kind: str) -> Iterator[Message]:
         session = self.session(request)
         command = getattr(request.plan.command, kind)
         answer = proto.ExecutePlanResponse()
@@ -154,7 +157,10 @@ class RunService(SparkConnectServiceServicer):
             if kind == "write_operation" and self._written(request):
                 yield from signed([], request, self.session(request).server_id)
                 return
-            yield from self._forwarded("ExecutePlan", request, context)
+            answers = self._forwarded("ExecutePlan", request, context)
+            if self._backend.embedded and request.plan.root.HasField("show_string"):
+                answers = map(shown_as_spark, answers)
+            yield from answers
         match kind:
             case "create_dataframe_view":
                 view = command.create_dataframe_view
@@ -202,47 +208,38 @@ class RunService(SparkConnectServiceServicer):
         """The engine knows what there is to know of a DataFrame; the embedded one, of no stream."""
         session = self.session(request)
         if self._backend.embedded and any(map(session.reads_stream, relations(request))):
-            answer = analyze(session.reading(), request)
-            answer.session_id = request.session_id
-            answer.server_side_session_id = session.server_id
-            return answer
+            return self._own(analyze(session.reading(), request), request)
         with self._put_rows(request):
-            return self._forwarded("AnalyzePlan", request, context)
+
+            def ask() -> Message:
+                return cast(Message, self._forwarded("AnalyzePlan", request, context))
+
+            if not self._backend.embedded:
+                return ask()
+            return self._own(known_without_rows(session, request, ask), request)
+
+    def _own(self, answer: Message, request: Message) -> Message:
+        """An answer of ours to a question, as one of the client's session."""
+        answer.session_id = request.session_id
+        answer.server_side_session_id = self.session(request).server_id
+        return answer
 
     @contextmanager
     def _put_rows(self, request: Message, kind: str | None = None) -> Iterator[None]:
         """Put in what a request names and the engine has not, or not as Spark has it.
 
-        Those are the rows of batches in foreachBatch functions, files (files_at_rest.py) and the
-        names of a view's columns (memory_view.py).
-
-        Args:
-            request: what a client asks for.
-            kind: of the command. The rows of files that a view reads stay as long as the session.
+        Those are the rows of batches in foreachBatch functions, the names of a view's columns
+        (memory_view.py), and what is computed or read here (batch_queries.py).
         """
         if self._backend.rows:
             put_rows(request, self._backend.rows)
         if columns := self.session(request).view_columns:
             put_column_names(request, columns)
-        # What SQL text refers to comes back to the client, and here again with what asks for rows.
-        if not self._backend.embedded or kind == "sql_command" or not FilesAtRest.are_read(request):
+        if not self._backend.embedded:
             yield
             return
-        session = self.session(request)
-        files = session.files_at_rest(session.conf)
-        keep = kind == "create_dataframe_view"
-        if keep:
-            session.keep_files(files)
-        try:
-            files.put(request)
+        with put_rows_at_rest(self.session(request), request, kind):
             yield
-        except Exception as error:
-            if (failure := files.failure()) is not None:
-                raise failure from error
-            raise
-        finally:
-            if not keep:
-                files.let_go()
 
     def Config(self, request: Message, context: Any) -> Message:
         """Settings are the engine's; plans come as they are, without compression."""

@@ -224,13 +224,15 @@ class EmbeddedEngine(Engine):
         given: Sequence[Expression],
     ) -> DataFrame:
         files = self._files.get(id(frame))
+        if files is None and not places:
+            return self.without_columns(frame)
         if files is None and isinstance(frame, Rows):
-            return cast("DataFrame", frame.only(places or (0,)))
+            return cast("DataFrame", frame.only(places))
         if files is None:
             names = [f"t{i}" for i in range(len(frame.columns))]
             if id(frame) in self._unnumbered and len(names) - 1 in places:
                 raise rows_not_numbered()
-            return frame.toDF(*names).select(*(names[i] for i in places or (0,)))
+            return frame.toDF(*names).select(*(names[i] for i in places))
         frame = cast("DataFrame", self._own(files, places, files.filters(places, columns, given)))
         if not given or compile_program(columns, columns, given, untouched=True) is None:
             return frame
@@ -276,6 +278,8 @@ class EmbeddedEngine(Engine):
         return self._rows.local([[renamed]], schema_of(columns))
 
     def without_columns(self, frame: DataFrame) -> DataFrame:
+        if isinstance(frame, Rows):
+            return cast("DataFrame", frame.only(()))
         rows = self._rows.arriving(frame.selectExpr("0 AS row"), ROW)
         return cast("DataFrame", rows.only(()))
 
@@ -374,10 +378,14 @@ class EmbeddedEngine(Engine):
         self._unnumbered.clear()
         self._files = {key: one for key, one in self._files.items() if one.holder != holder}
 
-    def close(self) -> None:
-        self._processes.close()
+    def forget(self) -> None:
+        """Forget all rows that are held for the engine."""
         self.release()
         self._let_go("query")
+
+    def close(self) -> None:
+        self._processes.close()
+        self.forget()
         forget_tables()
         # `stop` would wait for whoever of this process stops another session.
         client: Any = self.spark.client

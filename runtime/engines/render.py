@@ -122,14 +122,20 @@ def _(node: ReadTable, batch: Batch) -> DataFrame:
     frame = batch.context.sources.get(node.name)
     if frame is None:
         raise InternalError(f"no rows were given for the table {node.name}")
-    found = {name.lower(): i for i, name in enumerate(frame.columns)}
-    places = [found[a.name.lower()] for a in node.attributes]
+    places = [_place(a.name, frame.columns) for a in node.attributes]
     if not batch.engine.facts.prunes:
         only = batch.engine.only(frame, places, node.attributes, node.given)
         return only.toDF(*map(column_name, node.attributes)) if places else only
     renamed = frame.toDF(*(f"t{i}" for i in range(len(frame.columns))))
     named_columns = zip(places, node.attributes, strict=True)
     return renamed.selectExpr(*(f"t{i} AS {column_name(a)}" for i, a in named_columns))
+
+
+def _place(name: str, columns: list[str]) -> int:
+    """The place of a table's column, whose name may be in other letters where none is the same."""
+    if name in columns:
+        return columns.index(name)
+    return [column.lower() for column in columns].index(name.lower())
 
 
 @render.register(Select)
@@ -139,10 +145,10 @@ def _(node: Select, batch: Batch) -> DataFrame:
         program = evaluator(values, node.child.output, node.conditions)
         return batch.engine.compute(render(node.child, batch), [program], node.output)
     frame = _selected(node, batch)
-    if node.columns == node.child.output:
-        return frame
     if not node.columns:
         return batch.engine.without_columns(frame)
+    if node.columns == node.child.output:
+        return frame
     return frame.selectExpr(*map(named, node.columns))
 
 

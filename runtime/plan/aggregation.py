@@ -342,9 +342,13 @@ def _below(node: BaseAggregateExec) -> SparkPlan:
 def _first_step(final: BaseAggregateExec) -> BaseAggregateExec:
     """The step of an aggregation without state that reads its rows.
 
-    Keys alone are grouped once more at every step, and where rows lie in one place all steps are
-    one. Over distinct values two steps come first that leave one row of each.
+    Where rows lie in one place all steps are one. Over distinct values two steps come first that
+    leave one row of each.
     """
+    if not final.aggregates:
+        below = _next_step(final)
+        alike = below is not None and not below.aggregates and _ids(below) == _ids(final)
+        return below if below is not None and alike else final
     if all(aggregate.mode == "Complete" for aggregate in final.aggregates):
         return final
     step = _next_step(final)

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ....physical.basic import GenerateExec, GlobalLimitExec, LocalLimitExec, UnionExec
-from ....physical.exchange import ShuffleExchangeExec, SortExec, TakeOrderedAndProjectExec
+from ....physical.exchange import (
+    SampleExec,
+    ShuffleExchangeExec,
+    SortExec,
+    TakeOrderedAndProjectExec,
+)
 from ....physical.joins import BaseJoinExec, BroadcastHashJoinExec, EquiJoinExec
 from ....planner.model.errors import RuntimeFailure
 from ....planner.model.expressions.core import AttributeReference, Call, Expression, SortOrder
@@ -20,9 +25,6 @@ from ..specs import SessionSpec
 
 _HOW = {**SHORT_WORDS, "Cross": SHORT_WORDS["Inner"], "ExistenceJoin": "existence"}
 """The names that steps have in the table, by Spark's join types."""
-
-
-"""File formats of which columns that the query does not read do not matter."""
 
 
 class ExactSteps:
@@ -63,6 +65,8 @@ class ExactSteps:
                     "a limit right above a watermark",
                     "how many rows it reads decides the watermark",
                 )
+            case SampleExec(lower=lower) if lower > 0:
+                raise not_exact("a part of a random split", "it chooses rows of its own")
             case ShuffleExchangeExec():
                 return
 

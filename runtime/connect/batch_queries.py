@@ -1,0 +1,238 @@
+"""What a client of the embedded engine asks of rows at rest: answered as a batch of a stream is.
+
+Sail answers by itself, too, but here and there with values, names and types of its own. So a query
+that is planned as Spark plans it, and of which all is known to be exact, runs as a stream's batch;
+what is not is left to Sail as it is.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+import grpc
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql.connect import proto
+
+from ...planner.connect.analyze import analyze
+from ...planner.connect.places import Message
+from ...planner.model.errors import AnalysisError, RuntimeFailure, StateplanError
+from ..batch_inputs import readers_of
+from ..batch_time import with_batch_time
+from ..engines.batch import prepare
+from ..engines.context import BatchContext
+from ..engines.embedded import EmbeddedEngine
+from ..engines.embedded_errors import spark_error
+from ..failures import innermost
+from ..kernels.errors import KernelError
+from ..plan import RuntimePlans
+from .files_at_rest import FilesAtRest
+from .messages import has_metadata, relation_of, replace_relation
+
+if TYPE_CHECKING:
+    from .client_session import ClientSession
+
+_SHOWN = ("show_string", "html_string", "tail")
+_CUT = re.compile(r"only showing top \d+ rows?\n$")
+_KNOWN_WITHOUT_ROWS = ("schema", "tree_string", "is_local", "same_semantics", "semantic_hash")
+"""Questions about a DataFrame that the planner answers."""
+
+
+class BatchQuery:
+    """A query over rows at rest, prepared to run on the client's own session.
+
+    Args:
+        session: the client's.
+        relation: what it asks for.
+
+    Raises:
+        StateplanError: the planner or the engine does not take it as Spark does.
+    """
+
+    def __init__(self, session: ClientSession, relation: Message) -> None:
+        reading = session.reading(at_rest=True)
+        execution = reading.execution(reading.planned(relation), supported=False)
+        tables = reading.static_tables(execution.checked)
+        plan = with_batch_time(execution.executed_plan, int(time.time() * 1000))
+        self._engine = EmbeddedEngine(session.spark)
+        tasks = self._engine.task_count(execution.conf)
+        self._engine.configure(execution.conf, tasks)
+        try:
+            context = BatchContext(
+                engine=self._engine,
+                sources={name: self._engine.read_table(table) for name, table in tables.items()},
+                state_location="",  # nothing at rest has state
+                batch_id=0,
+                conf=execution.conf,
+                tasks=tasks,
+                attempt=str(uuid.uuid4()),
+                readers=readers_of(self._engine, tables, {}),
+                one_action=True,
+            )
+            batch = prepare(plan, context, RuntimePlans())
+            self.relation = relation_of(batch.dataframe)
+        except BaseException:
+            self.let_go()
+            raise
+
+    def failure(self, error: Exception) -> Exception:
+        """What made a run of it fail, in Spark's words if our own code knows it."""
+        found = self._engine.failure(error)
+        if isinstance(found, KernelError):
+            return RuntimeFailure(*innermost(found))
+        return _failure(error)
+
+    def let_go(self) -> None:
+        """Forget its rows."""
+        self._engine.forget()
+
+
+@contextmanager
+def put_rows_at_rest(session: ClientSession, request: Message, kind: str | None) -> Iterator[None]:
+    """Put what our own code computes and reads in a request's relations while the engine has it.
+
+    Args:
+        session: the client's, on the embedded engine.
+        request: what it asks for.
+        kind: of the command. The rows of files that a view reads stay as long as the session.
+    """
+    relation = _asked(request, kind)
+    refused = None
+    if relation is not None:
+        try:
+            query = BatchQuery(session, relation)
+        except (StateplanError, PySparkException) as error:
+            refused = error
+        else:
+            replace_relation(relation, query.relation)
+            try:
+                yield
+            except Exception as error:
+                raise query.failure(error) from error
+            finally:
+                query.let_go()
+            return
+    if kind == "sql_command":
+        # What it refers to comes back to the client, and here again with what asks for rows.
+        text = request.plan.command.sql_command.input
+        with _in_sparks_words(lambda: _refusal(session, text)):
+            yield
+        return
+    with _in_sparks_words(lambda: refused), _files_put(session, request, kind):
+        yield
+
+
+def is_query(session: ClientSession, relation: Message) -> bool:
+    """Whether SQL text is a query that the planner can read, which needs no engine yet."""
+    return _refusal(session, relation) is None
+
+
+def shown_as_spark(answer: Message) -> Message:
+    """An answer to `show()`: below a table that is cut short Sail has a line more than Spark."""
+    if answer.HasField("arrow_batch"):
+        shown = pa.ipc.open_stream(answer.arrow_batch.data).read_all()
+        text = shown.column(0)[0].as_py()
+        if _CUT.search(text):
+            out = pa.BufferOutputStream()
+            with pa.ipc.new_stream(out, shown.schema) as stream:
+                stream.write_table(pa.table([[text[:-1]]], schema=shown.schema))
+            answer.arrow_batch.data = out.getvalue().to_pybytes()
+    return answer
+
+
+def known_without_rows(
+    session: ClientSession, request: Message, ask: Callable[[], Message]
+) -> Message:
+    """The answer to a question about a DataFrame over rows at rest.
+
+    Args:
+        session: the client's, on the embedded engine.
+        request: the question.
+        ask: asks the engine.
+    """
+    refused = None
+    if request.WhichOneof("analyze") in _KNOWN_WITHOUT_ROWS and not has_metadata(request):
+        try:
+            return analyze(session.reading(at_rest=True), request)
+        except (StateplanError, PySparkException) as error:
+            refused = error
+    with _in_sparks_words(lambda: refused):
+        return ask()
+
+
+def _asked(request: Message, kind: str | None) -> Message | None:
+    """The relation whose rows a request needs."""
+    if not isinstance(request, proto.ExecutePlanRequest):
+        return None
+    if kind == "write_operation":
+        return cast(Message, request.plan.command.write_operation.input)
+    if not request.plan.HasField("root"):
+        return None
+    relation: Message = request.plan.root
+    while (shown := relation.WhichOneof("rel_type")) in _SHOWN:
+        relation = getattr(relation, shown).input
+    return relation
+
+
+@contextmanager
+def _in_sparks_words(refusal: Callable[[], Exception | None]) -> Iterator[None]:
+    """Where the engine fails at what the planner refuses, too, the planner knows Spark's words."""
+    try:
+        yield
+    except Exception as error:
+        refused = refusal()
+        if isinstance(refused, AnalysisError) and not _ours(refused.condition):
+            raise refused from error
+        raise _failure(error) from error
+
+
+def _ours(condition: str | None) -> bool:
+    """Whether a condition is none of Spark's."""
+    return condition is None or condition.startswith("STATEPLAN_")
+
+
+def _refusal(session: ClientSession, relation: Message) -> Exception | None:
+    """Why the planner refuses a relation; None: it does not."""
+    try:
+        session.reading(at_rest=True).planned(relation)
+    except (StateplanError, PySparkException) as error:
+        return error
+    return None
+
+
+def _failure(error: Exception) -> Exception:
+    """What made a query fail on the engine, under Spark's condition where that is known."""
+    if not (isinstance(error, grpc.RpcError) and isinstance(error, grpc.Call)):
+        return error
+    known = spark_error(error.details() or "")
+    if known is not None:
+        return RuntimeFailure(known.condition, known.text)
+    condition, message = innermost(error)
+    return error if condition is None else RuntimeFailure(condition, message)
+
+
+@contextmanager
+def _files_put(session: ClientSession, request: Message, kind: str | None) -> Iterator[None]:
+    """Put the rows of files that our own code reads in the places of reads of files."""
+    if not FilesAtRest.are_read(request):
+        yield
+        return
+    files = session.files_at_rest(session.conf)
+    keep = kind == "create_dataframe_view"
+    if keep:
+        session.keep_files(files)
+    try:
+        files.put(request)
+        yield
+    except Exception as error:
+        if (failure := files.failure()) is not None:
+            raise failure from error
+        raise
+    finally:
+        if not keep:
+            files.let_go()
