@@ -802,3 +802,148 @@ def test_without_the_token_nobody_comes_in(address: str) -> None:
         with pytest.raises(Exception, match="No token"):
             SparkSession.builder.remote(url).create().range(1).count()
         assert time.monotonic() - started < 30
+
+
+def _people(spark: Any) -> Any:
+    rows = [(1, "a", 4.5), (2, "a", 1.25), (3, "b", None), (4, None, 2.0)]
+    return spark.createDataFrame(rows, "id INT, k STRING, v DOUBLE")
+
+
+@pytest.mark.parametrize(
+    ("query", "columns", "rows"),
+    [
+        (
+            lambda people, f: people.summary("25%", "count").select("summary", "v"),
+            ["summary", "v"],
+            [("25%", "1.25"), ("count", "3")],
+        ),
+        (
+            lambda people, f: (
+                people.select("k")
+                .unionByName(people.select("id"), allowMissingColumns=True)
+                .agg(f.count("k"), f.max("id"))
+            ),
+            ["count(k)", "max(id)"],
+            [(3, 4)],
+        ),
+        (
+            lambda people, f: people.selectExpr("cume_dist() OVER (ORDER BY id)").limit(1),
+            [
+                "cume_dist() OVER (ORDER BY id ASC NULLS FIRST RANGE BETWEEN UNBOUNDED PRECEDING "
+                "AND CURRENT ROW)"
+            ],
+            [(0.25,)],
+        ),
+        (
+            lambda people, f: people.groupingSets([["k"], []], "k").agg(f.sum("id")),
+            ["k", "sum(id)"],
+            [("a", 3), ("b", 3), (None, 10), (None, 4)],
+        ),
+        (
+            lambda people, f: people.selectExpr("CAST(v * 1e10 AS STRING) AS s").where("id < 3"),
+            ["s"],
+            [("1.25E10",), ("4.5E10",)],
+        ),
+        (
+            lambda people, f: people.sparkSession.sql(
+                "SELECT * FROM (SELECT k, id, v FROM {p}) PIVOT (max(v) FOR id IN (1, 2))",
+                p=people,
+            ),
+            ["k", "1", "2"],
+            [("a", 4.5, 1.25), ("b", None, None), (None, None, None)],
+        ),
+        (
+            lambda people, f: people.sparkSession.sql(
+                "SELECT k, count(*) AS n FROM {p} GROUP BY ALL", p=people
+            ),
+            ["k", "n"],
+            [("a", 2), ("b", 1), (None, 1)],
+        ),
+    ],
+    ids=["summary", "union", "window", "sets", "cast", "pivot", "group-by-all"],
+)
+def test_rows_at_rest_are_computed_as_those_of_streams(
+    connect: Connect,
+    query: Callable[[Any, Any], Any],
+    columns: list[str],
+    rows: list[tuple[Any, ...]],
+) -> None:
+    """Sail by itself gives other values, types or names to each of them, or refuses it."""
+    from pyspark.sql.connect import functions
+
+    frame = query(_people(connect()), functions)
+    assert frame.columns == columns
+    assert sorted(map(tuple, frame.collect()), key=str) == rows
+
+
+def test_questions_about_rows_at_rest(connect: Connect) -> None:
+    people = _people(connect())
+    assert people.select("id").sameSemantics(people.select("id"))
+    assert not people.sameSemantics(people.select("id"))
+    described = people.withMetadata("id", {"unit": "m"}).schema["id"]
+    assert described.metadata == {"unit": "m"}
+
+
+def test_what_is_refused_or_fails_at_rest_has_sparks_conditions(connect: Connect) -> None:
+    from pyspark.errors import AnalysisException, NumberFormatException, PythonException
+    from pyspark.sql.connect.functions import udf
+
+    people = _people(connect())
+    refused = {
+        "UNRESOLVED_COLUMN.WITH_SUGGESTION": lambda: people.select("nope").schema,
+        "UNRESOLVED_ROUTINE": lambda: people.selectExpr("nope(id)").collect(),
+        "MISSING_AGGREGATION": lambda: people.groupBy("k").agg(people.id).collect(),
+        "TABLE_OR_VIEW_NOT_FOUND": lambda: people.sparkSession.sql("SELECT * FROM nope").collect(),
+    }
+    for condition, act in refused.items():
+        with pytest.raises(AnalysisException) as raised:
+            act()
+        assert raised.value.getCondition() == condition
+    with pytest.raises(NumberFormatException, match=r"CAST_INVALID_INPUT.*'a'"):
+        people.selectExpr("CAST(k AS INT)").collect()
+    with pytest.raises(PythonException, match="ZeroDivisionError"):
+        people.select(udf(lambda n: n // 0, "int")("id")).collect()
+
+
+def test_as_many_rows_at_rest_as_are_grouped_early_are_counted(connect: Connect) -> None:
+    spark = connect()
+    many = spark.createDataFrame([(n, n % 3) for n in range(10_000)], "id INT, k INT")
+    assert many.count() == 10_000
+    assert many.select("k").distinct().count() == 3
+    assert [part.count() > 0 for part in many.randomSplit([0.5, 0.5], 1)] == [True, True]
+
+
+def test_columns_at_rest_whose_names_differ_in_letters_alone(connect: Connect) -> None:
+    spark = connect()
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    rows = spark.createDataFrame([(1, 2)], "k INT, K INT")
+    assert rows.groupBy("K").agg({"k": "sum"}).collect() == [(2, 1)]
+    assert spark.createDataFrame([(1, 2)], ["a", "a"]).collect() == [(1, 2)]
+
+
+def test_statements_that_the_engine_has_not(connect: Connect) -> None:
+    spark = connect()
+    _people(spark).createOrReplaceTempView("people")
+    setting = "spark.sql.shuffle.partitions"
+    assert spark.sql(f"SET {setting} = 5").collect() == [(setting, "5")]
+    assert spark.conf.get(setting) == "5"
+    assert spark.sql(f"SET {setting}").collect() == [(setting, "5")]
+    assert spark.sql("DESCRIBE people").collect() == [
+        ("id", "int", None),
+        ("k", "string", None),
+        ("v", "double", None),
+    ]
+    for text in ("CACHE TABLE people", "UNCACHE TABLE people;", "REFRESH TABLE people"):
+        assert spark.sql(text).count() == 0
+    with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
+        spark.sql("DESCRIBE nothing")
+
+
+def test_a_table_that_is_cut_short_is_shown_as_spark_shows_it(
+    connect: Connect, capsys: Any
+) -> None:
+    _people(connect()).select("id").orderBy("id").show(1)
+    _people(connect()).select("id").where("id = 2").show()
+    line = "+---+\n"
+    first = f"{line}| id|\n{line}|  1|\n{line}only showing top 1 row\n"
+    assert capsys.readouterr().out == f"{first}{line}| id|\n{line}|  2|\n{line}\n"

@@ -28,6 +28,7 @@ from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
 from .engine_errors import with_way_out
 from .messages import asked_for, put_column_names, put_rows, relations
+from .sql_statements import carried_out, nothing
 from .starting import start
 from .writes import written_here
 
@@ -89,8 +90,8 @@ class RunService(SparkConnectServiceServicer):
         if kind in _OURS:
             return self._answers(request, context, str(kind))
         if self._backend.embedded:
-            if self._ours(request, kind):
-                return self._views_ours(request, str(kind))
+            if (answer := self._answered(request, kind)) is not None:
+                return signed([answer], request, self.session(request).server_id)
             if kind is None and self.session(request).reads_stream(asked_for(request.plan.root)):
                 raise not_started()
             if kind in _WRITES and self._writes_stream(request, str(kind)):
@@ -103,37 +104,35 @@ class RunService(SparkConnectServiceServicer):
         written = getattr(request.plan.command, kind).input
         return self.session(request).reads_stream(written)
 
-    def _ours(self, request: Message, kind: str | None) -> bool:
-        """Whether a command makes or reads a view of a stream, of which the embedded engine has
-        none, or is a query in SQL that the planner can read."""
-        session = self.session(request)
-        match kind:
-            case "create_dataframe_view":
-                return session.reads_stream(request.plan.command.create_dataframe_view.input)
-            case "sql_command":
-                relation = request.plan.command.sql_command.input
-                created = created_view(relation.sql.query)
-                if created is not None:
-                    return session.reads_stream(created[1])
-                return session.reads_stream(relation) or is_query(session, relation)
-            case _:
-                return False
+    def _answered(self, request: Message, kind: str | None) -> Message | None:
+        """The answer to a command that the embedded engine has not, or need not carry out.
 
-    def _views_ours(self, request: Message, kind: str) -> Iterator[Message]:
-        session = self.session(request)
-        command = getattr(request.plan.command, kind)
+        It has no views of streams, and queries in SQL that the planner can read need no engine yet.
+        None: the command is for the engine.
+        """
+        session, command = self.session(request), request.plan.command
         answer = proto.ExecutePlanResponse()
         if kind == "create_dataframe_view":
-            session.views[view_name(command)] = command.input
-        else:
-            created = created_view(command.input.sql.query)
-            if created is None:
-                answer.sql_command_result.relation.CopyFrom(command.input)
-            else:
-                session.views[created[0].lower()] = created[1]
-                nothing = proto.LocalRelation(schema="value STRING")
-                answer.sql_command_result.relation.local_relation.CopyFrom(nothing)
-        return signed([answer], request, session.server_id)
+            view = command.create_dataframe_view
+            if not session.reads_stream(view.input):
+                return None
+            session.views[view_name(view)] = view.input
+            return answer
+        if kind != "sql_command":
+            return None
+        relation = command.sql_command.input
+        created = created_view(relation.sql.query)
+        if created is not None:
+            if not session.reads_stream(created[1]):
+                return None
+            session.views[created[0].lower()] = created[1]
+            relation = nothing()
+        elif (carried := carried_out(session, relation.sql.query)) is not None:
+            relation = carried
+        elif not session.reads_stream(relation) and not is_query(session, relation):
+            return None
+        answer.sql_command_result.relation.CopyFrom(relation)
+        return answer
 
     def _answers(self, request: Message, context: Any, kind: str) -> Iterator[Message]:
         session = self.session(request)
