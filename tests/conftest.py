@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import embedded_environment
 import hypothesis
+import jvm_archive
 import pytest
 
 if TYPE_CHECKING:
@@ -21,14 +22,8 @@ if TYPE_CHECKING:
 hypothesis.settings.register_profile("unhurried", hypothesis.settings.default, deadline=None)
 hypothesis.settings.load_profile("unhurried")
 
-# Queries of a few rows end before the JVM's second compiler pays: its threads would take half of
-# the processor time. Without it a JVM keeps 48 MB of compiled code, which hundreds of queries fill:
-# then it throws away and compiles again. Every JVM that a test starts gets this, those of commands
-# too.
-os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS",
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC",
-)
+# Every JVM that a test starts gets these, those of commands too.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", jvm_archive.options())
 
 Checks = dict[str, subprocess.Popen[str]]
 _CHECKS = pytest.StashKey[Checks]()
@@ -39,6 +34,7 @@ _FIRST = ("scenarios", "random_streams", "shipping", "progress", "explain_files"
 # This one waits for what runs beside the others.
 _LAST = "embedded_environment"
 _BESIDE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
+_ARCHIVE = pytest.StashKey[subprocess.Popen[bytes] | None]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -48,6 +44,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if getattr(config.option, "numprocesses", None) and not hasattr(config, "workerinput"):
         folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         config.stash[_BESIDE] = folder
+        config.stash[_ARCHIVE] = jvm_archive.start_making()
         embedded_environment.announce(Path(folder.name))
 
 
@@ -90,6 +87,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """End what nobody waited for."""
     for check in config.stash.get(_CHECKS, {}).values():
         check.kill()
+    if (making := config.stash.get(_ARCHIVE, None)) is not None:
+        making.wait()
     if (folder := config.stash.get(_BESIDE, None)) is not None:
         embedded_environment.end_beside()
         folder.cleanup()

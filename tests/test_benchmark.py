@@ -20,12 +20,9 @@ HERE = Path(__file__).resolve().parent
 AGREEING = (
     "json-sliding",
     "table-join",
-    "dedup-chain",
     "dynamic-session",
     "complete-sorted",
-    "stateless",
     "two-windows",
-    "from-json",
 )
 
 
