@@ -921,6 +921,14 @@ def test_columns_at_rest_whose_names_differ_in_letters_alone(connect: Connect) -
     assert spark.createDataFrame([(1, 2)], ["a", "a"]).collect() == [(1, 2)]
 
 
+def test_a_subquery_at_rest_leaves_no_view(connect: Connect) -> None:
+    spark = connect()
+    _people(spark).createOrReplaceTempView("people")
+    above = spark.sql("SELECT id FROM people WHERE v > (SELECT avg(v) FROM people)")
+    assert above.collect() == [(1,)]
+    assert [table.name for table in spark.catalog.listTables()] == ["people"]
+
+
 def test_statements_that_the_engine_has_not(connect: Connect) -> None:
     spark = connect()
     _people(spark).createOrReplaceTempView("people")

@@ -20,11 +20,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect import proto
 
 from ...planner.connect.analyze import analyze
+from ...planner.connect.failures import unsupported
 from ...planner.connect.places import Message
 from ...planner.model.errors import AnalysisError, RuntimeFailure, StateplanError
 from ..batch_inputs import readers_of
 from ..batch_time import with_batch_time
-from ..engines.batch import prepare
+from ..engines.batch import Batch
 from ..engines.context import BatchContext
 from ..engines.embedded import EmbeddedEngine
 from ..engines.embedded_errors import spark_error
@@ -74,7 +75,9 @@ class BatchQuery:
                 readers=readers_of(self._engine, tables, {}),
                 one_action=True,
             )
-            batch = prepare(plan, context, RuntimePlans())
+            batch = Batch(plan, context, RuntimePlans())
+            if batch.plan.subqueries:  # each would be a view of the client's session
+                raise unsupported("A subquery that gives one value of rows at rest")
             self.relation = relation_of(batch.dataframe)
         except BaseException:
             self.let_go()
