@@ -876,6 +876,22 @@ def test_rows_at_rest_are_computed_as_those_of_streams(
     assert sorted(map(tuple, frame.collect()), key=str) == rows
 
 
+def test_statistics_of_columns(connect: Connect) -> None:
+    """Sail has no quantiles, and leaves out the column for nulls of the other ones."""
+    people = _people(connect())
+    assert people.approxQuantile(["v", "id"], [0.0, 0.5, 1.0], 0.0) == [
+        [1.25, 2.0, 4.5],
+        [1.0, 2.0, 4.0],
+    ]
+    times = people.crosstab("k", "v")
+    assert times.columns == ["k_v", "1.25", "2.0", "4.5", "null"]
+    assert sorted(map(tuple, times.collect())) == [
+        ("a", 1, 0, 1, 0),
+        ("b", 0, 0, 0, 1),
+        ("null", 0, 1, 0, 0),
+    ]
+
+
 def test_questions_about_rows_at_rest(connect: Connect) -> None:
     people = _people(connect())
     assert people.select("id").sameSemantics(people.select("id"))

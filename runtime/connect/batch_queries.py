@@ -34,6 +34,7 @@ from ..kernels.errors import KernelError
 from ..plan import RuntimePlans
 from .files_at_rest import FilesAtRest
 from .messages import has_metadata, relation_of, replace_relation
+from .statistics import put_statistics
 
 if TYPE_CHECKING:
     from .client_session import ClientSession
@@ -107,6 +108,7 @@ def put_rows_at_rest(session: ClientSession, request: Message, kind: str | None)
     relation = _asked(request, kind)
     refused = None
     if relation is not None:
+        put_statistics(session.spark, relation)
         try:
             query = BatchQuery(session, relation)
         except (StateplanError, PySparkException) as error:
@@ -164,6 +166,7 @@ def known_without_rows(
             return analyze(session.reading(at_rest=True), request)
         except (StateplanError, PySparkException) as error:
             refused = error
+            put_statistics(session.spark, request)
     with _in_sparks_words(lambda: refused):
         return ask()
 

@@ -102,7 +102,7 @@ def has_metadata(message: Any) -> bool:
 
 
 def _without_ids(message: Any) -> None:
-    if isinstance(message, proto.RelationCommon):
+    if isinstance(message, proto.RelationCommon | proto.Expression.UnresolvedAttribute):
         message.ClearField("plan_id")
     for part in parts(message):
         _without_ids(part)
