@@ -1,6 +1,6 @@
 """An archive of the classes that Spark loads: a JVM that starts with it needs half the time.
 
-The tests start some thirty JVMs, each of which would find, check and parse 20,000 classes anew.
+The tests start many JVMs, each of which would find, check and parse 19,000 classes anew.
 The first run of the tests makes the archive beside its own work; the JVM takes none that was made
 by another Java or of other jars, and does without one that is not there.
 """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HERE = Path(__file__).resolve().parent
-# One of each kind of stream and table; --check runs all.
+# Files of JSON and Parquet, tables, sessions and sorts; --check runs all.
 AGREEING = (
     "json-sliding",
     "table-join",

@@ -901,7 +901,12 @@ def test_questions_about_rows_at_rest(connect: Connect) -> None:
 
 
 def test_what_is_refused_or_fails_at_rest_has_sparks_conditions(connect: Connect) -> None:
-    from pyspark.errors import AnalysisException, NumberFormatException, PythonException
+    from pyspark.errors import (
+        AnalysisException,
+        ArithmeticException,
+        NumberFormatException,
+        PythonException,
+    )
     from pyspark.sql.connect.functions import udf
 
     people = _people(connect())
@@ -917,6 +922,8 @@ def test_what_is_refused_or_fails_at_rest_has_sparks_conditions(connect: Connect
         assert raised.value.getCondition() == condition
     with pytest.raises(NumberFormatException, match=r"CAST_INVALID_INPUT.*'a'"):
         people.selectExpr("CAST(k AS INT)").collect()
+    with pytest.raises(ArithmeticException, match="ARITHMETIC_OVERFLOW"):
+        people.selectExpr("9223372036854775807L AS big").agg({"big": "sum"}).collect()
     with pytest.raises(PythonException, match="ZeroDivisionError"):
         people.select(udf(lambda n: n // 0, "int")("id")).collect()
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, cast
 import grpc
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql.connect import proto
 
 from ...planner.connect.analyze import analyze
 from ...planner.connect.failures import unsupported
@@ -30,7 +29,7 @@ from ..engines.context import BatchContext
 from ..engines.embedded import EmbeddedEngine
 from ..engines.embedded_errors import spark_error
 from ..failures import innermost
-from ..kernels.errors import KernelError
+from ..kernels.errors import NOT_EXACT, KernelError
 from ..plan import RuntimePlans
 from .files_at_rest import FilesAtRest
 from .messages import has_metadata, relation_of, replace_relation
@@ -53,7 +52,7 @@ class BatchQuery:
         relation: what it asks for.
 
     Raises:
-        StateplanError: the planner or the engine does not take it as Spark does.
+        StateplanError: the planner refuses it, or the engine would not compute it as Spark does.
     """
 
     def __init__(self, session: ClientSession, relation: Message) -> None:
@@ -76,20 +75,31 @@ class BatchQuery:
                 readers=readers_of(self._engine, tables, {}),
                 one_action=True,
             )
-            batch = Batch(plan, context, RuntimePlans())
-            if batch.plan.subqueries:  # each would be a view of the client's session
+            self._batch = Batch(plan, context, RuntimePlans())
+            if self._batch.plan.subqueries:  # each would be a view of the client's session
                 raise unsupported("A subquery that gives one value of rows at rest")
-            self.relation = relation_of(batch.dataframe)
         except BaseException:
             self.let_go()
             raise
 
-    def failure(self, error: Exception) -> Exception:
-        """What made a run of it fail, in Spark's words if our own code knows it."""
-        found = self._engine.failure(error)
-        if isinstance(found, KernelError):
-            return RuntimeFailure(*innermost(found))
-        return _failure(error)
+    def relation(self) -> Message:
+        """Its rows as a relation; kernels run now.
+
+        Raises:
+            Exception: something fails; see `in_sparks_words`.
+        """
+        return relation_of(self._batch.dataframe)
+
+    @contextmanager
+    def in_sparks_words(self) -> Iterator[None]:
+        """Raise what fails as it runs under Spark's condition, where that is known."""
+        try:
+            yield
+        except Exception as error:
+            found = self._engine.failure(error)
+            if isinstance(found, KernelError):
+                raise RuntimeFailure(*innermost(found)) from error
+            raise _failure(error) from error
 
     def let_go(self) -> None:
         """Forget its rows."""
@@ -102,11 +112,11 @@ def put_rows_at_rest(session: ClientSession, request: Message, kind: str | None)
 
     Args:
         session: the client's, on the embedded engine.
-        request: what it asks for.
+        request: to execute something.
         kind: of the command. The rows of files that a view reads stay as long as the session.
     """
     relation = _asked(request, kind)
-    refused = None
+    refused: Exception | None = None
     if relation is not None:
         put_statistics(session.spark, relation)
         try:
@@ -114,14 +124,14 @@ def put_rows_at_rest(session: ClientSession, request: Message, kind: str | None)
         except (StateplanError, PySparkException) as error:
             refused = error
         else:
-            replace_relation(relation, query.relation)
             try:
-                yield
-            except Exception as error:
-                raise query.failure(error) from error
+                refused = _put(query, relation)
+                if refused is None:
+                    with query.in_sparks_words():
+                        yield
+                    return
             finally:
                 query.let_go()
-            return
     if kind == "sql_command":
         # What it refers to comes back to the client, and here again with what asks for rows.
         text = request.plan.command.sql_command.input
@@ -130,6 +140,20 @@ def put_rows_at_rest(session: ClientSession, request: Message, kind: str | None)
         return
     with _in_sparks_words(lambda: refused), _files_put(session, request, kind):
         yield
+
+
+def _put(query: BatchQuery, relation: Message) -> Exception | None:
+    """Put a query's rows in the place of its relation; or why the engine is to compute them."""
+    try:
+        with query.in_sparks_words():
+            replace_relation(relation, query.relation())
+    except PySparkException as error:
+        return error
+    except RuntimeFailure as error:
+        if error.condition != NOT_EXACT:
+            raise
+        return error
+    return None
 
 
 def is_query(session: ClientSession, relation: Message) -> bool:
@@ -167,14 +191,12 @@ def known_without_rows(
         except (StateplanError, PySparkException) as error:
             refused = error
             put_statistics(session.spark, request)
-    with _in_sparks_words(lambda: refused):
+    with _in_sparks_words(lambda: refused), _files_put(session, request, None):
         return ask()
 
 
 def _asked(request: Message, kind: str | None) -> Message | None:
     """The relation whose rows a request needs."""
-    if not isinstance(request, proto.ExecutePlanRequest):
-        return None
     if kind == "write_operation":
         return cast(Message, request.plan.command.write_operation.input)
     if not request.plan.HasField("root"):

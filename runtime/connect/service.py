@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 import grpc
@@ -152,7 +152,8 @@ class RunService(SparkConnectServiceServicer):
 
     def _executed(self, request: Message, context: Any, kind: str | None) -> Iterator[Message]:
         command = request.plan.command
-        with self._put_rows(request, kind):
+        self._put_names(request)
+        with self._rows_put(request, kind):
             if kind == "write_operation" and self._written(request):
                 yield from signed([], request, self.session(request).server_id)
                 return
@@ -208,14 +209,14 @@ class RunService(SparkConnectServiceServicer):
         session = self.session(request)
         if self._backend.embedded and any(map(session.reads_stream, relations(request))):
             return self._own(analyze(session.reading(), request), request)
-        with self._put_rows(request):
+        self._put_names(request)
 
-            def ask() -> Message:
-                return cast(Message, self._forwarded("AnalyzePlan", request, context))
+        def ask() -> Message:
+            return cast(Message, self._forwarded("AnalyzePlan", request, context))
 
-            if not self._backend.embedded:
-                return ask()
-            return self._own(known_without_rows(session, request, ask), request)
+        if not self._backend.embedded:
+            return ask()
+        return self._own(known_without_rows(session, request, ask), request)
 
     def _own(self, answer: Message, request: Message) -> Message:
         """An answer of ours to a question, as one of the client's session."""
@@ -223,22 +224,22 @@ class RunService(SparkConnectServiceServicer):
         answer.server_side_session_id = self.session(request).server_id
         return answer
 
-    @contextmanager
-    def _put_rows(self, request: Message, kind: str | None = None) -> Iterator[None]:
+    def _put_names(self, request: Message) -> None:
         """Put in what a request names and the engine has not, or not as Spark has it.
 
-        Those are the rows of batches in foreachBatch functions, the names of a view's columns
-        (memory_view.py), and what is computed or read here (batch_queries.py).
+        Those are the rows of batches in foreachBatch functions, and the names of a view's columns
+        (memory_view.py).
         """
         if self._backend.rows:
             put_rows(request, self._backend.rows)
         if columns := self.session(request).view_columns:
             put_column_names(request, columns)
+
+    def _rows_put(self, request: Message, kind: str | None) -> AbstractContextManager[None]:
+        """Have in a request what is computed or read here while the engine executes it."""
         if not self._backend.embedded:
-            yield
-            return
-        with put_rows_at_rest(self.session(request), request, kind):
-            yield
+            return nullcontext()
+        return put_rows_at_rest(self.session(request), request, kind)
 
     def Config(self, request: Message, context: Any) -> Message:
         """Settings are the engine's; plans come as they are, without compression."""

@@ -37,7 +37,7 @@ from ..sources.tables import FilesTable, Table
 from ..state.rows import columns_of
 from .embedded_errors import engine_failure
 from .embedded_exactness import EMBEDDED
-from .embedded_files import OwnFiles, check_files, embedded_uri
+from .embedded_files import OwnFiles, check_files, embedded_uri, readable_files
 from .embedded_folders import FolderColumns, engine_rows
 from .embedded_kernels import ArrivedRows, RunningTasks, run_without_state
 from .embedded_metadata import by_file, rows_not_numbered
@@ -151,7 +151,7 @@ class EmbeddedEngine(Engine):
     ) -> DataFrame:
         """The rows of files that the engine reads, or of Parquet files that our own code can read,
         with the fields of `_metadata`."""
-        parquet = _readable(source, batch)
+        parquet = readable_files(source, batch)
         if parquet is not None:
             return self._read(paths, source.reader, "batch", parquet)
         frame = by_file(self.spark, source, paths, folders)
@@ -164,7 +164,7 @@ class EmbeddedEngine(Engine):
     ) -> DataFrame:
         """The rows of files that the engine reads; of Parquet files our own code does, if it is the
         first to take them."""
-        parquet = _readable(source, batch)
+        parquet = readable_files(source, batch)
         if parquet is None or not (self.may_scan and self.scans(source.reader)):
             return frame
         files = self._files_of(paths, source.reader, "batch", parquet)
@@ -392,11 +392,3 @@ class EmbeddedEngine(Engine):
         with contextlib.suppress(Exception):  # the engine may be gone
             client.release_session()
         client.close()
-
-
-def _readable(source: FileSource, batch: FileBatch | None) -> dict[str, ScanFile] | None:
-    """A batch's Parquet files by their paths; None: our own code does not read them as Spark."""
-    declared = {field.name: field.data_type for field in source.schema.fields}
-    if batch is None or not declared.items() <= batch.columns.items():
-        return None
-    return {file.path: file for file in batch.files}

@@ -27,7 +27,8 @@ from ..kernels.readers.formats import FILE_READERS, FileScan
 from ..kernels.scans.file_metadata import FileMetadata
 from ..kernels.scans.parquet_files import ParquetReader, ScanFile, SourceError
 from ..plan.facts import Reader
-from ..sources.parquet import other_times
+from ..sources.files import FileSource
+from ..sources.parquet import FileBatch, other_times
 from ..state.rows import columns_of
 from .embedded_folders import FolderColumns
 from .evaluating import pushed_filters
@@ -206,3 +207,11 @@ class _OwnFile:
 def _without_columns(rows: int) -> Any:
     """Rows of _NO_COLUMNS."""
     return pa.record_batch([pa.nulls(rows, pa.bool_())], [_NO_COLUMN.name])
+
+
+def readable_files(source: FileSource, batch: FileBatch | None) -> dict[str, ScanFile] | None:
+    """A batch's Parquet files by their paths; None: our own code does not read them as Spark."""
+    declared = {field.name: field.data_type for field in source.schema.fields}
+    if batch is None or not declared.items() <= batch.columns.items():
+        return None
+    return {file.path: file for file in batch.files}

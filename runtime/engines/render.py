@@ -122,7 +122,7 @@ def _(node: ReadTable, batch: Batch) -> DataFrame:
     frame = batch.context.sources.get(node.name)
     if frame is None:
         raise InternalError(f"no rows were given for the table {node.name}")
-    places = [_place(a.name, frame.columns) for a in node.attributes]
+    places = _places([a.name for a in node.attributes], frame.columns)
     if not batch.engine.facts.prunes:
         only = batch.engine.only(frame, places, node.attributes, node.given)
         return only.toDF(*map(column_name, node.attributes)) if places else only
@@ -131,11 +131,11 @@ def _(node: ReadTable, batch: Batch) -> DataFrame:
     return renamed.selectExpr(*(f"t{i} AS {column_name(a)}" for i, a in named_columns))
 
 
-def _place(name: str, columns: list[str]) -> int:
-    """The place of a table's column, whose name may be in other letters where none is the same."""
-    if name in columns:
-        return columns.index(name)
-    return [column.lower() for column in columns].index(name.lower())
+def _places(names: Sequence[str], columns: Sequence[str]) -> list[int]:
+    """The places of a table's columns, which have other letters where none has the same."""
+    same = {name: place for place, name in enumerate(columns)}
+    alike = {name.lower(): place for place, name in enumerate(columns)}
+    return [same[name] if name in same else alike[name.lower()] for name in names]
 
 
 @render.register(Select)

@@ -139,7 +139,9 @@ class FileWriter:
         return None
 
     def write(self, directory: Path, rows: pa.Table) -> None:
-        """Write rows into files as Spark does: no rows into one file, or with partitions into none.
+        """Write rows into files as Spark does.
+
+        Without rows there is one file, or none where columns partition them.
 
         Args:
             directory: where they go; it is there.
