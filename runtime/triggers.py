@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from ..planner.description import trigger_text
 from ..planner.model.errors import DescriptionError
+from ..planner.model.expressions.intervals import DAY_MICROS, IntervalError, read_interval
 
 TriggerKind = Literal["default", "processing_time", "once", "available_now", "manual"]
-_UNITS_MS = {
-    "millisecond": 1,
-    "second": 1000,
-    "minute": 60_000,
-    "hour": 3_600_000,
-    "day": 86_400_000,
-    "week": 604_800_000,
-}
-_PART = re.compile(r"(\d+)\s*([a-z]+)")
 
 
 @dataclass(frozen=True)
@@ -53,26 +44,23 @@ MANUAL = Trigger("manual")
 
 
 def processing_time(interval: str) -> Trigger:
-    """A trigger at each multiple of an interval such as `10 seconds`, `1 minute 30 seconds`.
+    """A trigger at each multiple of an interval such as `10 seconds`, `1 minute 0.5 seconds`.
 
     Raises:
-        DescriptionError: the text is no interval.
+        DescriptionError: the text is no such interval.
     """
-    text = interval.strip().lower().removeprefix("interval ").strip()
-    total, position = 0, 0
-    for part in _PART.finditer(text):
-        unit = _UNITS_MS.get(part.group(2).removesuffix("s"))
-        if unit is None or text[position : part.start()].strip():
-            break
-        total += int(part.group(1)) * unit
-        position = part.end()
-    if not position or text[position:].strip():
+    try:
+        months, days, micros = read_interval(interval)
+    except IntervalError:
+        months, days, micros = 0, 0, -1
+    total = days * DAY_MICROS + micros
+    if months or total < 0:
         raise DescriptionError(
             "STATEPLAN_BAD_TRIGGER",
-            f"The trigger interval '{interval}' is no interval.",
+            f"The trigger interval '{interval}' is no interval of days, hours or less.",
             hint="Write it as '10 seconds' or '1 minute 30 seconds'.",
         )
-    return Trigger("processing_time", total)
+    return Trigger("processing_time", total // 1000)
 
 
 def parse_trigger(given: object) -> Trigger:

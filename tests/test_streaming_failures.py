@@ -159,6 +159,7 @@ def test_bad_triggers_are_refused(text: str) -> None:
 
 def test_the_next_trigger_is_at_a_multiple_of_the_interval() -> None:
     assert processing_time("10 seconds").next_time_ms(12_345) == 20_000
+    assert processing_time("interval 1 minute -29.5 seconds").interval_ms == 30_500
 
 
 def test_figures_are_written_as_spark_writes_them() -> None:

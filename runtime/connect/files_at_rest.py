@@ -162,22 +162,23 @@ class FilesAtRest:
             files += found
         if len(places) > 1 and "basePath" not in options:
             base = None
+        # Spark reads the largest files first: those say what the columns are.
+        paths = tuple(file.path for file in sorted(files, key=lambda file: -file.size))
         if (
             files
             and format_ not in FILE_READERS
             and not (
                 any(folder_texts(file.path, base) for file in files)
                 or (Path(places[0]) / SINK_LOG).is_dir()
+                or self._of_unlike_files(relation, format_, options, paths)
             )
         ):
-            return None  # Sail differs from Spark in folders' names and outputs' logs alone
+            return None  # in nothing else Sail differs from Spark
         settings = {
             key: value
             for key, value in message.options.items()
             if key.lower() not in (*_LISTING, *_INFERENCE)
         }
-        # Spark reads the largest files first: those say what the columns are.
-        paths = tuple(file.path for file in sorted(files, key=lambda file: -file.size))
         chosen = ChosenFiles(places[0], format_, StructType(()), settings, files=paths, base=base)
         schema = self._schema(relation, chosen, options, files)
         if schema is None:
@@ -245,7 +246,7 @@ class FilesAtRest:
                     hint="Give the schema, or run the file on Spark: --engine spark.",
                 )
         if table.format not in ("csv", "json"):
-            return self._of_the_engine(table)
+            return self._of_the_engine(table.format, self._deciding(table.format, options, table.files))
         given = sorted(dict(options).items())
         key = (*message.paths, table.format, *given, self._conf.time_zone)
         known, found = self._inferred.get(key, (None, None))
@@ -259,9 +260,23 @@ class FilesAtRest:
                 self._inferred[key] = files, found
         return found
 
-    def _of_the_engine(self, table: ChosenFiles) -> StructType:
-        uris = list(map(embedded_uri, table.paths))
-        found = type_from_json(self._spark.read.format(table.format).load(uris).schema.jsonValue())
+    def _deciding(self, format_: str, options: Options, paths: Sequence[str]) -> Sequence[str]:
+        """The files of Parquet or ORC that say what the columns are: one, or all are merged."""
+        merged = options.flag("mergeSchema", self._conf.flag(f"spark.sql.{format_}.mergeSchema"))
+        return paths if merged else (min(paths),)
+
+    def _of_unlike_files(
+        self, relation: Message, format_: str, options: Options, paths: Sequence[str]
+    ) -> bool:
+        """Whether files have columns that the one that decides has not: Sail merges them."""
+        deciding = self._deciding(format_, options, paths)
+        if relation.read.data_source.schema or len(deciding) == len(paths):
+            return False
+        return self._of_the_engine(format_, paths) != self._of_the_engine(format_, deciding)
+
+    def _of_the_engine(self, format_: str, paths: Sequence[str]) -> StructType:
+        uris = list(map(embedded_uri, paths))
+        found = type_from_json(self._spark.read.format(format_).load(uris).schema.jsonValue())
         return cast(StructType, found)
 
     def _of_json(self, table: ChosenFiles, options: Options) -> StructType | None:

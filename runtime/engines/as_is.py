@@ -68,6 +68,11 @@ def _(node: AsIs, batch: Batch) -> DataFrame:
     inputs = [render(below, batch) for below in node.inputs]
     if not (node.output and isinstance(node.operator, _OF_PARTS)):  # rows of this process have them
         inputs = [batch.engine.dataframe(rows) for rows in inputs]
+        # A column may stand for none: the operator's own columns would stand behind it.
+        inputs = [
+            rows if below.output else rows.select()
+            for rows, below in zip(inputs, node.inputs, strict=True)
+        ]
     if node.in_order:
         return _in_order(node.operator, inputs, batch)
     frame = run_as_is(node.operator, inputs, batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ...planner.model.expressions.core import (
     AggregateExpression,
@@ -10,13 +10,17 @@ from ...planner.model.expressions.core import (
     CaseWhen,
     Cast,
     Expression,
+    GetStructField,
     Literal,
 )
 from ...planner.model.expressions.windows import WindowExpression
+from ...planner.model.functions.build import call, if_else, is_call, null, struct_of
 from ...planner.model.schemas.types import (
     CalendarIntervalType,
+    DataType,
     IntegralType,
     LongType,
+    StructType,
     TimestampType,
 )
 from ...planner.model.tree import replace
@@ -24,6 +28,7 @@ from ..kernels.expressions.programs.day_times import in_day_time
 from .agreement import Setting, can_fail, guards_a_failure, plain_reason, rewrite_for
 from .exact import ExactForm
 from .rewrites import GUARDED, REWRITES, Rewrite, comparable, normalized
+from .signatures import has_unlike_names
 from .windows import function_of
 
 
@@ -39,7 +44,41 @@ def exact_form(expression: Expression, *, ansi: bool, time_zone: str) -> Express
     """
     setting = Setting(ansi, time_zone)
     changed = expression.transform_up(lambda part: _unix_time(_by_branches(part, setting)))
-    return _rebuilt(changed, setting)
+    return _rebuilt(changed.transform_up(_named_alike), setting)
+
+
+def _named_alike(part: Expression) -> Expression:
+    """A comparison of structs whose fields have other names, under the first one's names.
+
+    Spark compares fields by their places, the engine by their names.
+    """
+    if not has_unlike_names(part):
+        return part
+    first, *others = part.children
+    return part.with_new_children((first, *(_named_as(first.data_type, o) for o in others)))
+
+
+def _named_as(data_type: DataType, value: Expression) -> Expression:
+    """A value of the same type but for the names of fields, which are those of `data_type`."""
+    if value.data_type == data_type:
+        return value
+    if isinstance(value, Literal):
+        return replace(value, type_=data_type)
+    kind = value.data_type
+    if not isinstance(data_type, StructType) or not isinstance(kind, StructType):
+        return value
+    if is_call(value, "named_struct"):
+        fields: Iterable[Expression] = value.children[1::2]
+    else:
+        fields = (
+            GetStructField(child=value, ordinal=place, name=field.name)
+            for place, field in enumerate(kind.fields)
+        )
+    pairs = zip(data_type.fields, fields, strict=True)
+    named = struct_of((f.name, _named_as(f.data_type, field)) for f, field in pairs)
+    if not value.nullable:
+        return named
+    return if_else(call("isnull", value), null(data_type), named)
 
 
 def _unix_time(part: Expression) -> Expression:

@@ -10,13 +10,14 @@ A signature generalises over what makes no difference and over nothing else:
 - A constant argument is marked `=`: `substring(string, =int, =int)`. Where its value decides what
   is computed, the value stands there: `date_trunc(='MONTH', timestamp)`. A format that times are
   written in has a signature per part, a regular expression one per feature that it uses.
+- Structs that are compared and whose fields have different names are said so: `of other names`.
 - A result whose type the arguments' kinds do not decide is written behind: `-> decimal38`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -35,6 +36,7 @@ from ...planner.model.expressions.core import (
     Literal,
 )
 from ...planner.model.expressions.windows import PreciseTimestampConversion
+from ...planner.model.functions.build import is_call, is_comparison
 from ...planner.model.registry import find
 from ...planner.model.schemas.types import (
     ArrayType,
@@ -124,13 +126,28 @@ def _of_call(call: Call) -> tuple[Signature, ...]:
     else:
         choices = product(*tokens)
     name = str(call.options[0]) if call.spec.options_hold == "method" else call.name
-    options = _options(call)
+    options = _options(call) + (" of other names" if has_unlike_names(call) else "")
     results = _results(call)
     return tuple(
         Signature(name, ", ".join(choice) + options + result)
         for choice in choices
         for result in results
     )
+
+
+def has_unlike_names(expression: Expression) -> bool:
+    """Whether values are compared whose structs have fields of different names."""
+    if not (is_comparison(expression) or is_call(expression, "in")):
+        return False
+    first, *others = (list(_field_names(child.data_type)) for child in expression.children)
+    return any(other != first for other in others)
+
+
+def _field_names(data_type: DataType) -> Iterator[str]:
+    if isinstance(data_type, StructType):
+        yield from (field.name for field in data_type.fields)
+    for part in data_type.parts:
+        yield from _field_names(part)
 
 
 def _options(call: Call) -> str:

@@ -42,7 +42,7 @@ class CsvBlock:
         self._data = data
         self._letters = np.frombuffer(data, np.uint8)
         ends = np.flatnonzero(self._letters == self._end)
-        starts = np.concatenate([[0], ends[:-1] + 1])
+        starts = np.concatenate([[0], ends + 1])[: len(ends)]
         self.count = len(ends)
         self._all_ends = ends
         self._kept = np.flatnonzero(self._records(starts, ends, blank=blank))
