@@ -194,6 +194,23 @@ def _until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it does not come true")
 
 
+def test_files_of_unlike_columns_have_those_of_the_first(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    spark.range(2).coalesce(1).write.parquet(str(tmp_path / "files" / "a.parquet"))
+    more = spark.range(2).selectExpr("id", "'x' AS more")
+    more.coalesce(1).write.parquet(str(tmp_path / "files" / "b.parquet"))
+    files = str(tmp_path / "files")
+    # Folders without `=` in their names are read where all files are asked for.
+    read = spark.read.option("recursiveFileLookup", True)
+    assert read.parquet(files).columns == ["id"]
+    assert len(read.parquet(files).collect()) == 4
+    assert read.option("mergeSchema", True).parquet(files).columns == ["id", "more"]
+    spark.conf.set("spark.sql.parquet.mergeSchema", "true")
+    spark.conf.set("spark.sql.streaming.schemaInference", "true")
+    stream = spark.readStream.option("recursiveFileLookup", True).parquet(files)
+    assert stream.columns == ["id", "more"]
+
+
 def test_files_at_rest_in_views_batches_and_beside_streams(
     connect: Connect, tmp_path: Path
 ) -> None:
