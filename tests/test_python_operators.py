@@ -111,6 +111,13 @@ def test_state_needs_a_key() -> None:
         query(f"events.groupBy().{call}").explain()
 
 
+def test_a_key_of_state_is_a_column() -> None:
+    call = "applyInPandasWithState(lambda k, p, s: p, 'n LONG', 'c LONG', 'append', 'NoTimeout')"
+    field = "events.withColumn('s', F.struct('user')).groupBy('s.user')"
+    with pytest.raises(StreamingCheckError, match=r"groups by columns, and s\.user is none"):
+        query(f"{field}.{call}").explain()
+
+
 @pytest.mark.parametrize(
     ("mode", "timeout", "below", "message"),
     [

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from ...planner.model.errors import StreamingCheckError
-from ...planner.model.expressions.core import AggregateExpression, Alias, Call
+from ...planner.model.expressions.core import (
+    AggregateExpression,
+    Alias,
+    AttributeReference,
+    Call,
+)
 from ...planner.model.expressions.windows import WindowExpression
 from ...planner.model.plans.logical import (
     Aggregate,
@@ -119,8 +124,15 @@ def _refusal(plan: LogicalPlan, whole: LogicalPlan, mode: str) -> Refusal:
 def _python_state(plan: FlatMapGroupsInPandasWithState, whole: LogicalPlan, mode: str) -> Refusal:
     """Why `plan`, a part of the query `whole`, cannot keep its state in the mode; None if it can.
 
-    Without an aggregation the function's mode is the query's; with one it appends, below it.
+    Without an aggregation the function's mode is the query's; with one it appends, below it. Spark
+    fails as it runs a function whose keys are fields of columns.
     """
+    for key in plan.grouping:
+        if not isinstance(key, AttributeReference):
+            return (
+                f"{_NAME} groups by columns, and {pretty(key)} is none",
+                "Make it a column of its own by withColumn, and group by that.",
+            )
     own = plan.output_mode
     start = f"{_NAME} in {own} mode is not supported"
     stream = "on a streaming DataFrame/Dataset"
