@@ -945,6 +945,14 @@ def test_what_is_refused_or_fails_at_rest_has_sparks_conditions(connect: Connect
         people.select(udf(lambda n: n // 0, "int")("id")).collect()
 
 
+def test_types_that_spark_does_not_mix_are_not_mixed_at_rest(connect: Connect) -> None:
+    from pyspark.errors import AnalysisException
+
+    people = _people(connect())
+    with pytest.raises(AnalysisException, match="STACK_COLUMN_DIFF_TYPES"):
+        people.selectExpr("stack(2, id, 1, id, 2L)").collect()
+
+
 def test_as_many_rows_at_rest_as_are_grouped_early_are_counted(connect: Connect) -> None:
     spark = connect()
     many = spark.createDataFrame([(n, n % 3) for n in range(10_000)], "id INT, k INT")
@@ -995,3 +1003,12 @@ def test_a_table_that_is_cut_short_is_shown_as_spark_shows_it(
     line = "+---+\n"
     first = f"{line}| id|\n{line}|  1|\n{line}only showing top 1 row\n"
     assert capsys.readouterr().out == f"{first}{line}| id|\n{line}|  2|\n{line}\n"
+
+
+def test_rows_are_shown_one_below_the_other(connect: Connect, capsys: Any) -> None:
+    people = _people(connect())
+    people.select("id").orderBy("id").show(1, vertical=True)
+    people.select("id", "k").where("id < 0").show(vertical=True)
+    people.selectExpr("'a long text' AS a").limit(1).show(1, 6, True)
+    shown = "-RECORD 0--\n id  | 1   \nonly showing top 1 row\n(0 rows)\n"
+    assert capsys.readouterr().out == f"{shown}-RECORD 0-----\n a   | a l... \n\n"

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 
 _SHOWN = ("show_string", "html_string", "tail")
 _CUT = re.compile(r"only showing top \d+ rows?\n$")
+_RECORD, _NOTHING = "-RECORD ", "(0 rows)"
+_LEAST_ROOM = 3
+_OF_TYPES = "DATATYPE_MISMATCH."
 _KNOWN_WITHOUT_ROWS = ("schema", "tree_string", "is_local", "same_semantics", "semantic_hash")
 """Questions about a DataFrame that the planner answers."""
 
@@ -122,7 +125,7 @@ def put_rows_at_rest(session: ClientSession, request: Message, kind: str | None)
         try:
             query = BatchQuery(session, relation)
         except (StateplanError, PySparkException) as error:
-            refused = error
+            refused = _unless_sure(error)
         else:
             try:
                 refused = _put(query, relation)
@@ -162,16 +165,38 @@ def is_query(session: ClientSession, relation: Message) -> bool:
 
 
 def shown_as_spark(answer: Message) -> Message:
-    """An answer to `show()`: below a table that is cut short Sail has a line more than Spark."""
+    """An answer to `show()`: Sail has narrower columns, and a line more below what it cuts."""
     if answer.HasField("arrow_batch"):
         shown = pa.ipc.open_stream(answer.arrow_batch.data).read_all()
         text = shown.column(0)[0].as_py()
-        if _CUT.search(text):
+        changed = _NOTHING if text.strip() == _NOTHING else _with_room(text)
+        changed = changed[:-1] if _CUT.search(changed) else changed
+        if changed != text:
             out = pa.BufferOutputStream()
             with pa.ipc.new_stream(out, shown.schema) as stream:
-                stream.write_table(pa.table([[text[:-1]]], schema=shown.schema))
+                stream.write_table(pa.table([[changed]], schema=shown.schema))
             answer.arrow_batch.data = out.getvalue().to_pybytes()
     return answer
+
+
+def _with_room(text: str) -> str:
+    """Rows shown one below the other: names and values have room for three letters at least."""
+    lines = text.split("\n")
+    rows = [line for line in lines if line.startswith(" ")]
+    if not lines[0].startswith(_RECORD) or not rows:
+        return text
+    widths = (width for width in (1, 2) if all(r[width + 1 : width + 4] == " | " for r in rows))
+    name = next(widths, _LEAST_ROOM)
+    more = " " * (_LEAST_ROOM - name)
+    wider = " " * (_LEAST_ROOM - (len(rows[0]) - name - len("  |  ")))
+    width = len(rows[0] + more + wider)
+
+    def roomy(line: str) -> str:
+        if line.startswith(" "):
+            return f"{line[: name + 1]}{more}{line[name + 1 :]}{wider}"
+        return line.ljust(width, "-") if line.startswith(_RECORD) else line
+
+    return "\n".join(map(roomy, lines))
 
 
 def known_without_rows(
@@ -189,7 +214,7 @@ def known_without_rows(
         try:
             return analyze(session.reading(at_rest=True), request)
         except (StateplanError, PySparkException) as error:
-            refused = error
+            refused = _unless_sure(error)
             put_statistics(session.spark, request)
     with _in_sparks_words(lambda: refused), _files_put(session, request, None):
         return ask()
@@ -217,6 +242,16 @@ def _in_sparks_words(refusal: Callable[[], Exception | None]) -> Iterator[None]:
         if isinstance(refused, AnalysisError) and not _ours(refused.condition):
             raise refused from error
         raise _failure(error) from error
+
+
+def _unless_sure(error: Exception) -> Exception:
+    """Why the planner refuses something; raised where that depends on types alone.
+
+    Spark refuses these too, and the engine would convert them its own way.
+    """
+    if isinstance(error, AnalysisError) and (error.condition or "").startswith(_OF_TYPES):
+        raise error
+    return error
 
 
 def _ours(condition: str | None) -> bool:

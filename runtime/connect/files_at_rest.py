@@ -246,7 +246,8 @@ class FilesAtRest:
                     hint="Give the schema, or run the file on Spark: --engine spark.",
                 )
         if table.format not in ("csv", "json"):
-            return self._of_the_engine(table.format, self._deciding(table.format, options, table.files))
+            deciding = self._deciding(table.format, options, table.files)
+            return self._of_the_engine(table.format, deciding)
         given = sorted(dict(options).items())
         key = (*message.paths, table.format, *given, self._conf.time_zone)
         known, found = self._inferred.get(key, (None, None))

@@ -160,6 +160,14 @@ def mode_forms(call: Call) -> AggregateForms:
     return _count_forms(call, Finish("mode", (_prefers_highest(call),)))
 
 
+def mode_pretty(call: Call, show: Show) -> str:
+    """The mode as the name of a column: the order is the other one, as in Spark."""
+    highest = _prefers_highest(call)
+    if highest is None:
+        return f"{call.name}({show(call.arguments[0])})"
+    return _within_group(call.name, (), call, show, "" if highest else " DESC")
+
+
 def mode_sql(call: Call, show: Show) -> str:
     """The mode that does not depend on the order of rows."""
     if _prefers_highest(call):

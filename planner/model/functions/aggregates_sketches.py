@@ -23,7 +23,7 @@ from ..schemas.types import (
 )
 from ..settings.conf import Conf
 from .aggregates_common import OBJECT_FORMS, aggregate, gathered_forms, object_aggregate, present
-from .aggregates_counts import listagg_forms, listagg_sql, mode_forms, mode_sql
+from .aggregates_counts import listagg_forms, listagg_sql, mode_forms, mode_pretty, mode_sql
 from .aggregates_percentiles import MAX_INT, ordered, require_constant
 from .coercion import cast_unless_same
 from .inputs import parameter
@@ -133,7 +133,7 @@ register(
         0,
         _check_mode,
         text=_mode_text,
-        pretty="{name}({0})",
+        pretty=mode_pretty,
         sql=mode_sql,
         forms=mode_forms,
         state="counts",
