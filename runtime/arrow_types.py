@@ -87,6 +87,15 @@ def column_name(attribute: AttributeReference) -> str:
     return f"c{attribute.expr_id}"
 
 
+def column_names(attributes: Iterable[AttributeReference]) -> list[str]:
+    """The names of columns of which one may stand there again, under a name nobody asks for."""
+    names: list[str] = []
+    for place, attribute in enumerate(attributes):
+        name = column_name(attribute)
+        names.append(f"{name}_{place}" if name in names else name)
+    return names
+
+
 _SPARK: dict[Any, DataType] = {kind: spark() for spark, kind in _ARROW.items()}
 
 

@@ -11,7 +11,7 @@ from ..planner.model.expressions.core import AttributeReference
 from ..planner.model.schemas.schema_json import type_from_json
 from ..planner.model.schemas.types import StructField, StructType, as_nullable
 from ..planner.model.text.spark_sql import type_sql
-from .arrow_types import arrow_type, column_name
+from .arrow_types import arrow_type, column_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -30,7 +30,9 @@ def spark_schema(schema: StructType) -> spark_types.StructType:
 
 def schema_of(columns: Iterable[AttributeReference]) -> StructType:
     """The schema of some columns as engines have them, named by their ids."""
-    return StructType(tuple(StructField(column_name(c), as_nullable(c.data_type)) for c in columns))
+    columns = tuple(columns)
+    named = zip(column_names(columns), columns, strict=True)
+    return StructType(tuple(StructField(name, as_nullable(c.data_type)) for name, c in named))
 
 
 def spark_schema_of(columns: Iterable[AttributeReference]) -> spark_types.StructType:

@@ -1012,3 +1012,36 @@ def test_rows_are_shown_one_below_the_other(connect: Connect, capsys: Any) -> No
     people.selectExpr("'a long text' AS a").limit(1).show(1, 6, True)
     shown = "-RECORD 0--\n id  | 1   \nonly showing top 1 row\n(0 rows)\n"
     assert capsys.readouterr().out == f"{shown}-RECORD 0-----\n a   | a l... \n\n"
+
+
+def test_rows_come_in_the_order_of_their_partitions(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    parts = [spark.range(start, start + 3) for start in (0, 3, 6, 9)]
+    united = parts[0].union(parts[1]).union(parts[2]).union(parts[3])
+    for _ in range(3):
+        assert [row.id for row in united.collect()] == list(range(12))
+        assert [row.id for row in united.where("id > 4").limit(3).collect()] == [5, 6, 7]
+        assert united.first().id == 0
+    assert [row.id for row in united.orderBy("id", ascending=False).limit(2).collect()] == [11, 10]
+    assert united.limit(2).select(united.id + 1, "id", "id").collect() == [(1, 0, 0), (2, 1, 1)]
+    united.write.parquet(str(tmp_path / "rows"))
+    assert spark.read.parquet(str(tmp_path / "rows")).count() == 12
+
+
+def test_metrics_of_rows_at_rest(connect: Connect, tmp_path: Path) -> None:
+    from pyspark.errors import PySparkException
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    people = _people(connect())
+    metrics = (F.count(F.lit(1)).alias("n"), F.max("v").alias("v"), F.first("k").alias("k"))
+    before, after = Observation("before"), Observation()
+    rows = people.observe(before, *metrics).where("id > 1").observe(after, F.sum("id").alias("s"))
+    assert len(rows.collect()) == 3
+    assert before.get == {"n": 4, "v": 4.5, "k": "a"}
+    assert after.get == {"s": 9}
+    written = Observation("written")
+    people.observe(written, F.count(F.lit(1)).alias("n")).write.json(str(tmp_path / "people"))
+    assert written.get == {"n": 4}
+    with pytest.raises(PySparkException, match="shuffle"):
+        people.observe(Observation(), F.max(F.shuffle(F.array("id"))).alias("s")).collect()

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import grpc
 import pyarrow as pa
@@ -33,6 +33,8 @@ from ..kernels.errors import NOT_EXACT, KernelError
 from ..plan import RuntimePlans
 from .files_at_rest import FilesAtRest
 from .messages import has_metadata, relation_of, replace_relation
+from .observed_metrics import Observed, observes
+from .row_order import put_in_order
 from .statistics import put_statistics
 
 if TYPE_CHECKING:
@@ -93,6 +95,10 @@ class BatchQuery:
         """
         return relation_of(self._batch.dataframe)
 
+    def observed(self) -> Mapping[str, Mapping[str, Any]]:
+        """The metrics that it has observed, once its rows have passed."""
+        return self._batch.results().observed
+
     @contextmanager
     def in_sparks_words(self) -> Iterator[None]:
         """Raise what fails as it runs under Spark's condition, where that is known."""
@@ -110,16 +116,22 @@ class BatchQuery:
 
 
 @contextmanager
-def put_rows_at_rest(session: ClientSession, request: Message, kind: str | None) -> Iterator[None]:
+def put_rows_at_rest(
+    session: ClientSession, request: Message, kind: str | None
+) -> Iterator[Observed | None]:
     """Put what our own code computes and reads in a request's relations while the engine has it.
 
     Args:
         session: the client's, on the embedded engine.
         request: to execute something.
         kind: of the command. The rows of files that a view reads stay as long as the session.
+
+    Returns:
+        What gives the query's own metrics, if it has some.
     """
     relation = _asked(request, kind)
     refused: Exception | None = None
+    observing = relation is not None and observes(relation)
     if relation is not None:
         put_statistics(session.spark, relation)
         try:
@@ -130,19 +142,25 @@ def put_rows_at_rest(session: ClientSession, request: Message, kind: str | None)
             try:
                 refused = _put(query, relation)
                 if refused is None:
+                    if kind is None:
+                        put_in_order(relation)
                     with query.in_sparks_words():
-                        yield
+                        yield query.observed if observing else None
                     return
             finally:
                 query.let_go()
+        if observing:
+            raise refused  # the engine would leave the metrics out
     if kind == "sql_command":
         # What it refers to comes back to the client, and here again with what asks for rows.
         text = request.plan.command.sql_command.input
         with _in_sparks_words(lambda: _refusal(session, text)):
-            yield
+            yield None
         return
     with _in_sparks_words(lambda: refused), _files_put(session, request, kind):
-        yield
+        if relation is not None and kind is None:
+            put_in_order(relation)
+        yield None
 
 
 def _put(query: BatchQuery, relation: Message) -> Exception | None:

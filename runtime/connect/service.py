@@ -28,6 +28,7 @@ from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
 from .engine_errors import with_way_out
 from .messages import asked_for, put_column_names, put_rows, relations
+from .observed_metrics import Observed, with_metrics
 from .sql_statements import carried_out, nothing
 from .starting import start
 from .writes import written_here
@@ -153,11 +154,15 @@ class RunService(SparkConnectServiceServicer):
     def _executed(self, request: Message, context: Any, kind: str | None) -> Iterator[Message]:
         command = request.plan.command
         self._put_names(request)
-        with self._rows_put(request, kind):
+        session = self.session(request)
+        with self._rows_put(request, kind) as observed:
             if kind == "write_operation" and self._written(request):
-                yield from signed([], request, self.session(request).server_id)
+                answers = signed([], request, session.server_id)
+                yield from with_metrics(session.spark, answers, observed)
                 return
-            answers = self._forwarded("ExecutePlan", request, context)
+            answers = with_metrics(
+                session.spark, self._forwarded("ExecutePlan", request, context), observed
+            )
             if self._backend.embedded and request.plan.root.HasField("show_string"):
                 answers = map(shown_as_spark, answers)
             yield from answers
@@ -235,7 +240,9 @@ class RunService(SparkConnectServiceServicer):
         if columns := self.session(request).view_columns:
             put_column_names(request, columns)
 
-    def _rows_put(self, request: Message, kind: str | None) -> AbstractContextManager[None]:
+    def _rows_put(
+        self, request: Message, kind: str | None
+    ) -> AbstractContextManager[Observed | None]:
         """Have in a request what is computed or read here while the engine executes it."""
         if not self._backend.embedded:
             return nullcontext()

@@ -41,7 +41,7 @@ from ..failures import cannot_run
 from ..frames import rows_frame
 from ..plan.nodes import AsIs
 from .embedded_session import is_embedded
-from .render import named, render, sql_of
+from .render import all_named, render, sql_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
@@ -179,7 +179,7 @@ def _(
 @run_as_is.register(TakeOrderedAndProjectExec)
 def _(node: TakeOrderedAndProjectExec, inputs: Frames, batch: Batch) -> DataFrame:
     ordered = inputs[0].orderBy(*(sort_column(o) for o in node.order)).limit(node.limit)
-    return ordered.selectExpr(*map(named, node.project_list))
+    return ordered.selectExpr(*all_named(node.project_list))
 
 
 # ------------------------------------------------------------------------------------- partitions

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...physical.plan import SparkPlan
 from ...planner.model.errors import AnalysisError, InternalError, PlanningError
 from ...planner.model.settings.conf import Conf
-from ..arrow_types import column_name
+from ..arrow_types import column_names
 from ..checkpoint import batches_to_retain
 from ..failures import state_failure
 from ..kernels.scans.dealt_rows import Forwarding, sent_to
@@ -188,7 +188,7 @@ class Batch:
             ),
             windows=windows_taken(node),
             emitted=windows_emitted(node),
-            names=tuple(map(column_name, travelling(node.emitted))),
+            names=tuple(column_names(travelling(node.emitted))),
         )
 
     def _run(

@@ -18,7 +18,7 @@ from ...planner.model.errors import InternalError
 from ...planner.model.expressions.core import AttributeReference, Expression
 from ...planner.model.schemas.types import StructType
 from ...planner.model.settings.conf import Conf
-from ..arrow_types import column_name
+from ..arrow_types import column_name, column_names
 from ..frames import schema_of
 from ..kernels.errors import KernelError
 from ..kernels.expressions.evaluator import Evaluator
@@ -273,7 +273,7 @@ class EmbeddedEngine(Engine):
         return cast("DataFrame", self._rows.arriving(frame).seen(look))
 
     def given(self, rows: Any, columns: Sequence[AttributeReference]) -> DataFrame:
-        names = [column_name(column) for column in columns]
+        names = column_names(columns)
         renamed = pa.RecordBatch.from_arrays(rows.columns, names=names)
         return self._rows.local([[renamed]], schema_of(columns))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from ...planner.model.expressions.core import Alias, Expression, to_attribute, w
 from ...planner.model.formats import metadata_columns
 from ...planner.model.text.spark_sql import quote, spark_sql
 from ...rules.optimization.operators.map_keys import map_as_entries
-from ..arrow_types import column_name
+from ..arrow_types import column_name, column_names
 from ..kernels.observed import ObservedRows
 from ..plan.nodes import (
     Aggregate,
@@ -80,6 +80,14 @@ def named(expression: Expression) -> str:
     if not isinstance(expression, Alias):
         return column_name(column)
     return f"{sql_of(expression.child)} AS {column_name(column)}"
+
+
+def all_named(expressions: Sequence[Expression]) -> Iterator[str]:
+    """The same of several, of which one may be there twice."""
+    columns = list(map(to_attribute, expressions))
+    for expression, column, name in zip(expressions, columns, column_names(columns), strict=True):
+        own = column_name(column)
+        yield named(expression) if name == own else f"{own} AS {name}"
 
 
 def conjunction(conditions: Iterable[Expression]) -> str:
@@ -149,7 +157,7 @@ def _(node: Select, batch: Batch) -> DataFrame:
         return batch.engine.without_columns(frame)
     if node.columns == node.child.output:
         return frame
-    return frame.selectExpr(*map(named, node.columns))
+    return frame.selectExpr(*all_named(node.columns))
 
 
 def _selected(node: Select, batch: Batch) -> DataFrame:

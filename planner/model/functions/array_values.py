@@ -85,10 +85,13 @@ def _distinct(items: Iterable[object]) -> Items:
     return tuple(found)
 
 
-def joined_items(call: Call, items: Items, mark: str, null: str | None = None) -> str:
-    """`array_join`."""
+def joined_items(call: Call, items: Items | None, *texts: str | None) -> str | None:
+    """`array_join`: of a null array, or with a null text, nothing."""
+    if items is None or None in texts:
+        return None
+    mark, null = (*texts, None)[:2]
     shown = (null if item is None else str(item) for item in items)
-    return mark.join(item for item in shown if item is not None)
+    return str(mark).join(item for item in shown if item is not None)
 
 
 def extreme_item(choose: Callable[..., object]) -> Callable[..., object]:
@@ -108,8 +111,10 @@ def overlap(call: Call, one: Items, other: Items) -> bool | None:
     return None if one and other and (None in one or None in other) else False
 
 
-def inserted(call: Call, items: Items, place: int, item: object) -> Items:
+def inserted(call: Call, items: Items | None, place: int | None, item: object) -> Items | None:
     """`array_insert`: nulls fill the gap between the items and a place outside of them."""
+    if items is None or place is None:
+        return None
     if place == 0:
         raise ValueError(place)
     start = place - 1 if place > 0 else len(items) + place + 1

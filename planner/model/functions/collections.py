@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import AnalysisError
 from ..expressions.core import Call, Expression, LambdaFunction, LambdaVariable, lit
@@ -57,22 +57,28 @@ def _bad_element(call: Call, array: DataType, element: DataType) -> AnalysisErro
     )
 
 
-def _with_element(*between: str) -> Callable[[Call, Conf], Expression]:
+def _with_element(
+    *between: str, null: Literal["element", "typed", "refused"] = "element"
+) -> Callable[[Call, Conf], Expression]:
     """Check `f(array, element)`: both at the common type of the elements.
 
-    Between them stand arguments of the types named.
+    Args:
+        between: the types of arguments between them.
+        null: whether NULL is an element like others, one where the array has a type, or none.
     """
 
     def check(call: Call, conf: Conf) -> Expression:
         require_count(call, 2 + len(between))
         array, *others, element = call.arguments
         kind = array.data_type
+        if isinstance(element.data_type, NullType) and (
+            null == "refused" or (null == "typed" and isinstance(element_of(array), NullType))
+        ):
+            raise function_mismatch("NULL_TYPE", call)
         if not isinstance(kind, ArrayType):
             if call.name in ("array_remove", "array_insert"):
                 raise _bad_element(call, kind, element.data_type)
             raise unexpected_type(call, 0, '"ARRAY"')
-        if isinstance(element.data_type, NullType):
-            raise function_mismatch("NULL_TYPE", call)
         for at, (other, wanted) in enumerate(zip(others, between, strict=True), 1):
             if parameter(wanted).implicit(other.data_type, ansi=False) != other.data_type:
                 raise unexpected_type(call, at, parameter(wanted).sql)
@@ -219,7 +225,7 @@ register(
             "array_contains",
             "array, any",
             BOOLEAN,
-            check=_with_element(),
+            check=_with_element(null="refused"),
             nullable=_nullable_elements,
             null_intolerant=True,
             evaluate=_contained,
@@ -241,7 +247,11 @@ register(
     ),
     *each(
         scalar(
-            "array_position", "array, any", LONG, check=_with_element(), evaluate=values.position
+            "array_position",
+            "array, any",
+            LONG,
+            check=_with_element(null="typed"),
+            evaluate=values.position,
         ),
         scalar(
             "array_remove", "array, any", 0, check=_with_element(), evaluate=values.removed_value

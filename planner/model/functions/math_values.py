@@ -43,7 +43,7 @@ def sign(x: float) -> float:
     """`signum`; not of an interval."""
     if not isinstance(x, float | int):
         raise ValueError(x)
-    return float((x > 0) - (x < 0))
+    return math.nan if math.isnan(x) else float((x > 0) - (x < 0))
 
 
 def rint(x: float) -> float:
