@@ -1024,6 +1024,12 @@ def test_rows_come_in_the_order_of_their_partitions(connect: Connect, tmp_path: 
         assert united.first().id == 0
     assert [row.id for row in united.orderBy("id", ascending=False).limit(2).collect()] == [11, 10]
     assert united.limit(2).select(united.id + 1, "id", "id").collect() == [(1, 0, 0), (2, 1, 1)]
+    united.orderBy("id", ascending=False).createOrReplaceTempView("sorted")
+    assert [row.id for row in spark.table("sorted").collect()] == list(range(11, -1, -1))
+    half = "SELECT id FROM sorted WHERE id > (SELECT percentile(id, 0.5) FROM sorted)"
+    assert [row.id for row in spark.sql(half).collect()] == [11, 10, 9, 8, 7, 6]
+    united.createOrReplaceTempView("united")
+    assert [row.id for row in spark.sql("SELECT * FROM united").collect()] == list(range(12))
     united.write.parquet(str(tmp_path / "rows"))
     assert spark.read.parquet(str(tmp_path / "rows")).count() == 12
 

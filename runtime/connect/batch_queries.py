@@ -143,7 +143,7 @@ def put_rows_at_rest(
                 refused = _put(query, relation)
                 if refused is None:
                     if kind is None:
-                        put_in_order(relation)
+                        put_in_order(relation, session.ordered_views)
                     with query.in_sparks_words():
                         yield query.observed if observing else None
                     return
@@ -159,7 +159,7 @@ def put_rows_at_rest(
         return
     with _in_sparks_words(lambda: refused), _files_put(session, request, kind):
         if relation is not None and kind is None:
-            put_in_order(relation)
+            put_in_order(relation, session.ordered_views)
         yield None
 
 

@@ -31,6 +31,7 @@ from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.spark_sql import quote
+from ...planner.model.tree import replace
 from ..engines.embedded_folders import with_folder_columns
 from ..engines.embedded_session import is_embedded
 from ..failures import innermost
@@ -266,7 +267,13 @@ class StreamReading(PlannerSession):
         source = Known(
             name=name, schema=schema, streaming=False, format=format_, size_in_bytes=size
         )
-        return self.source_plan(source)
+        plan = self.source_plan(source)
+        if not session_only:
+            return plan  # files may lack a value, whatever their schema says
+        assert isinstance(plan, Relation)
+        pairs = zip(plan.attributes, schema.fields, strict=True)
+        attributes = tuple(replace(a, is_nullable=field.nullable) for a, field in pairs)
+        return replace(plan, attributes=attributes)
 
     def table(self, relation: Message, session_only: bool) -> Table:
         """What has the rows of a relation; `session_only`: no session but the client's has them."""

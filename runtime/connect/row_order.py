@@ -6,7 +6,9 @@ first. So what says in which partition a row is, and where in it, becomes what t
 
 from __future__ import annotations
 
+import re
 import uuid
+from collections.abc import Collection
 from typing import Any
 
 from pyspark.sql.connect import proto
@@ -22,28 +24,43 @@ _WHOLE = ("local_relation", "catalog")
 """Relations whose rows lie in one partition."""
 _MOST_BYTES = 1 << 26
 """To find the first rows of larger files, all are not read."""
+_ORDERED = re.compile(r"\b(order|sort)\s+by\b", re.IGNORECASE)
 
 
-def put_in_order(relation: Message) -> None:
+def put_in_order(relation: Message, ordered_views: Collection[str]) -> None:
     """Let the rows of a relation come in the order of their partitions, if it asks for no other.
+
+    The engine leaves out an order that stands below another.
 
     Args:
         relation: what the engine is asked for, changed in place; below a limit the order is that of
             the rows of which it takes the first.
+        ordered_views: the views that ask for an order, in lower case.
     """
     found, at = relation, relation
-    while True:
-        kind = at.WhichOneof("rel_type")
-        if kind == "sort":
-            return  # the engine would leave it out below another
-        if kind in _OF_FIRST_ROWS:
-            found = getattr(at, kind).input
-        elif kind not in _ROW_BY_ROW:
-            break
+    while (kind := at.WhichOneof("rel_type")) in (*_OF_FIRST_ROWS, *_ROW_BY_ROW):
         at = getattr(at, kind).input
-    whole = at.WhichOneof("rel_type") in _WHOLE
-    if not whole and _bytes_read(relation) <= _MOST_BYTES:
+        if kind in _OF_FIRST_ROWS:
+            found = at
+    if (
+        kind not in _WHOLE
+        and not asks_for_order(relation, ordered_views)
+        and _bytes_read(relation) <= _MOST_BYTES
+    ):
         replace_relation(found, _in_order(found))
+
+
+def asks_for_order(message: Any, ordered_views: Collection[str]) -> bool:
+    """Whether something in a relation sorts rows, or a view that it names does."""
+    match message:
+        case proto.Sort():
+            return True
+        case proto.SQL(query=text):
+            named = (name for name in ordered_views if name in text.lower())
+            return bool(_ORDERED.search(text)) or any(named)
+        case proto.Read.NamedTable(unparsed_identifier=name):
+            return name.replace("`", "").lower() in ordered_views
+    return any(asks_for_order(part, ordered_views) for part in parts(message))
 
 
 def _bytes_read(message: Any) -> int:

@@ -29,6 +29,7 @@ from .commands import listener_bus, manager_command, query_command
 from .engine_errors import with_way_out
 from .messages import asked_for, put_column_names, put_rows, relations
 from .observed_metrics import Observed, with_metrics
+from .row_order import asks_for_order
 from .sql_statements import carried_out, nothing
 from .starting import start
 from .writes import written_here
@@ -195,6 +196,10 @@ class RunService(SparkConnectServiceServicer):
         session = self.session(request)
         session.views.pop(name.lower(), None)
         session.view_columns.pop(name.lower(), None)
+        ordered = asks_for_order(relation, session.ordered_views)
+        session.ordered_views.discard(name.lower())
+        if ordered:
+            session.ordered_views.add(name.lower())
         if self._backend.embedded:
             return
         read = proto.Read(named_table=proto.Read.NamedTable(unparsed_identifier=name))
