@@ -89,11 +89,11 @@ def column_name(attribute: AttributeReference) -> str:
 
 def column_names(attributes: Iterable[AttributeReference]) -> list[str]:
     """The names of columns of which one may stand there again, under a name nobody asks for."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for place, attribute in enumerate(attributes):
         name = column_name(attribute)
-        names.append(f"{name}_{place}" if name in names else name)
-    return names
+        names[f"{name}_{place}" if name in names else name] = None
+    return list(names)
 
 
 _SPARK: dict[Any, DataType] = {kind: spark() for spark, kind in _ARROW.items()}

@@ -170,7 +170,7 @@ class FilesAtRest:
             and not (
                 any(folder_texts(file.path, base) for file in files)
                 or (Path(places[0]) / SINK_LOG).is_dir()
-                or self._of_unlike_files(relation, format_, options, paths)
+                or self._of_unlike_files(relation, format_, options, files)
             )
         ):
             return None  # in nothing else Sail differs from Spark
@@ -246,8 +246,7 @@ class FilesAtRest:
                     hint="Give the schema, or run the file on Spark: --engine spark.",
                 )
         if table.format not in ("csv", "json"):
-            deciding = self._deciding(table.format, options, table.files)
-            return self._of_the_engine(table.format, deciding)
+            return self._of_the_engine(table.format, self._deciding(table.format, options, files))
         given = sorted(dict(options).items())
         key = (*message.paths, table.format, *given, self._conf.time_zone)
         known, found = self._inferred.get(key, (None, None))
@@ -261,24 +260,33 @@ class FilesAtRest:
                 self._inferred[key] = files, found
         return found
 
-    def _deciding(self, format_: str, options: Options, paths: Sequence[str]) -> Sequence[str]:
+    def _deciding(
+        self, format_: str, options: Options, files: Sequence[FoundFile]
+    ) -> Sequence[FoundFile]:
         """The files of Parquet or ORC that say what the columns are: one, or all are merged."""
         merged = options.flag("mergeSchema", self._conf.flag(f"spark.sql.{format_}.mergeSchema"))
-        return paths if merged else (min(paths),)
+        return files if merged else [min(files, key=lambda file: file.path)]
 
     def _of_unlike_files(
-        self, relation: Message, format_: str, options: Options, paths: Sequence[str]
+        self, relation: Message, format_: str, options: Options, files: Sequence[FoundFile]
     ) -> bool:
         """Whether files have columns that the one that decides has not: Sail merges them."""
-        deciding = self._deciding(format_, options, paths)
-        if relation.read.data_source.schema or len(deciding) == len(paths):
+        message = relation.read.data_source
+        if message.schema or fixed_schema(format_, dict(message.options)) is not None:
             return False
-        return self._of_the_engine(format_, paths) != self._of_the_engine(format_, deciding)
+        deciding = self._deciding(format_, options, files)
+        if len(deciding) == len(files):
+            return False
+        return self._of_the_engine(format_, files) != self._of_the_engine(format_, deciding)
 
-    def _of_the_engine(self, format_: str, paths: Sequence[str]) -> StructType:
-        uris = list(map(embedded_uri, paths))
-        found = type_from_json(self._spark.read.format(format_).load(uris).schema.jsonValue())
-        return cast(StructType, found)
+    def _of_the_engine(self, format_: str, files: Sequence[FoundFile]) -> StructType:
+        uris = [embedded_uri(file.path) for file in files]
+        known, found = self._inferred.get((format_, *uris), (None, None))
+        if found is None or known != files:
+            schema = self._spark.read.format(format_).load(uris).schema.jsonValue()
+            found = cast(StructType, type_from_json(schema))
+            self._inferred[format_, *uris] = files, found
+        return found
 
     def _of_json(self, table: ChosenFiles, options: Options) -> StructType | None:
         own = FILE_READERS["json"]

@@ -26,11 +26,11 @@ def observes(message: Any) -> bool:
 
 
 def with_metrics(
-    spark: SparkSession, answers: Iterable[Message], observed: Observed | None
+    spark: SparkSession, answers: Iterable[Message], observed: Observed
 ) -> Iterator[Message]:
     """The answers to a query, its metrics before the last one."""
     for answer in answers:
-        if observed is not None and answer.HasField("result_complete"):
+        if answer.HasField("result_complete"):
             for name, values in observed().items():
                 yield _metrics(spark, answer, name, values)
         yield answer

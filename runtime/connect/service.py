@@ -159,11 +159,10 @@ class RunService(SparkConnectServiceServicer):
         with self._rows_put(request, kind) as observed:
             if kind == "write_operation" and self._written(request):
                 answers = signed([], request, session.server_id)
-                yield from with_metrics(session.spark, answers, observed)
-                return
-            answers = with_metrics(
-                session.spark, self._forwarded("ExecutePlan", request, context), observed
-            )
+            else:
+                answers = self._forwarded("ExecutePlan", request, context)
+            if observed is not None:
+                answers = with_metrics(session.spark, answers, observed)
             if self._backend.embedded and request.plan.root.HasField("show_string"):
                 answers = map(shown_as_spark, answers)
             yield from answers
