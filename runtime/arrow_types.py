@@ -88,7 +88,7 @@ def column_name(attribute: AttributeReference) -> str:
 
 
 def column_names(attributes: Iterable[AttributeReference]) -> list[str]:
-    """The names of columns of which one may stand there again, under a name nobody asks for."""
+    """The names of columns; one that is there again gets a name that nothing refers to."""
     names: dict[str, None] = {}
     for place, attribute in enumerate(attributes):
         name = column_name(attribute)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,12 +50,12 @@ def processing_time(interval: str) -> Trigger:
     Raises:
         DescriptionError: the text is no such interval.
     """
-    try:
+    total = -1
+    with suppress(IntervalError):
         months, days, micros = read_interval(interval)
-    except IntervalError:
-        months, days, micros = 0, 0, -1
-    total = days * DAY_MICROS + micros
-    if months or total < 0:
+        if not months:
+            total = days * DAY_MICROS + micros
+    if total < 0:
         raise DescriptionError(
             "STATEPLAN_BAD_TRIGGER",
             f"The trigger interval '{interval}' is no interval of days, hours or less.",

@@ -1014,7 +1014,11 @@ def test_rows_are_shown_one_below_the_other(connect: Connect, capsys: Any) -> No
     assert capsys.readouterr().out == f"{shown}-RECORD 0-----\n a   | a l... \n\n"
 
 
-def test_rows_come_in_the_order_of_their_partitions(connect: Connect, tmp_path: Path) -> None:
+def test_rows_come_in_the_order_of_their_partitions(
+    connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stateplan.runtime.connect import row_order
+
     spark = connect()
     parts = [spark.range(start, start + 3) for start in (0, 3, 6, 9)]
     united = parts[0].union(parts[1]).union(parts[2]).union(parts[3])
@@ -1030,6 +1034,15 @@ def test_rows_come_in_the_order_of_their_partitions(connect: Connect, tmp_path: 
     assert [row.id for row in spark.sql(half).collect()] == [11, 10, 9, 8, 7, 6]
     united.createOrReplaceTempView("united")
     assert [row.id for row in spark.sql("SELECT * FROM united").collect()] == list(range(12))
+    lines = _file(tmp_path / "lines" / "a.csv", "1\n2\n")
+    _file(tmp_path / "lines" / "b.csv", "3\n")
+    read = spark.read.schema("id INT").csv(str(Path(lines).parent))
+    assert [row.id for row in read.collect()] == [1, 2, 3]
+    sent: Any = read
+    asked = sent._plan.to_proto(sent.sparkSession.client).root
+    assert row_order.lies_anyhow(asked, ())
+    monkeypatch.setattr(row_order, "_MOST_BYTES", 1)
+    assert not row_order.lies_anyhow(asked, ())  # all would be read for the first
     united.write.parquet(str(tmp_path / "rows"))
     assert spark.read.parquet(str(tmp_path / "rows")).count() == 12
 

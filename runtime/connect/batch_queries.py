@@ -34,7 +34,7 @@ from ..plan import RuntimePlans
 from .files_at_rest import FilesAtRest
 from .messages import has_metadata, relation_of, replace_relation
 from .observed_metrics import Observed, observes
-from .row_order import put_in_order
+from .row_order import lies_anyhow, put_in_order
 from .statistics import put_statistics
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class BatchQuery:
         relation: what it asks for.
 
     Raises:
-        StateplanError: the planner refuses it, or the engine would not compute it as Spark does.
+        StateplanError: the planner refuses it, or its result is not known to be Spark's.
     """
 
     def __init__(self, session: ClientSession, relation: Message) -> None:
@@ -132,6 +132,7 @@ def put_rows_at_rest(
     relation = _asked(request, kind)
     refused: Exception | None = None
     observing = relation is not None and observes(relation)
+    anyhow = kind is None and relation is not None and lies_anyhow(relation, session.ordered_views)
     if relation is not None:
         put_statistics(session.spark, relation)
         try:
@@ -142,8 +143,8 @@ def put_rows_at_rest(
             try:
                 refused = _put(query, relation)
                 if refused is None:
-                    if kind is None:
-                        put_in_order(relation, session.ordered_views)
+                    if anyhow:
+                        put_in_order(relation)
                     with query.in_sparks_words():
                         yield query.observed if observing else None
                     return
@@ -158,8 +159,8 @@ def put_rows_at_rest(
             yield None
         return
     with _in_sparks_words(lambda: refused), _files_put(session, request, kind):
-        if relation is not None and kind is None:
-            put_in_order(relation, session.ordered_views)
+        if relation is not None and anyhow:
+            put_in_order(relation)
         yield None
 
 

@@ -237,8 +237,7 @@ class StreamReading(PlannerSession):
             schema = read_schema(message.schema)
         if schema is None and self.conf.flag("spark.sql.streaming.schemaInference"):
             at_rest = proto.Relation(read=proto.Read(data_source=message))
-            table = None if self._files is None else self._files.table(at_rest)
-            return self._asked(at_rest) if table is None else table.schema
+            return self.table(at_rest, session_only=False).schema
         if schema is None:
             raise AnalysisError.of("_LEGACY_ERROR_TEMP_2048")
         options = Options(dict(message.options), f"the source '{format_}'")

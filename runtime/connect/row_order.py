@@ -23,30 +23,34 @@ _ROW_BY_ROW = ("project", "to_df", "filter", "with_columns", "drop", "subquery_a
 _WHOLE = ("local_relation", "catalog")
 """Relations whose rows lie in one partition."""
 _MOST_BYTES = 1 << 26
-"""To find the first rows of larger files, all are not read."""
+"""Of larger files not all rows are read for the first ones."""
 _ORDERED = re.compile(r"\b(order|sort)\s+by\b", re.IGNORECASE)
 
 
-def put_in_order(relation: Message, ordered_views: Collection[str]) -> None:
-    """Let the rows of a relation come in the order of their partitions, if it asks for no other.
+def lies_anyhow(relation: Message, ordered_views: Collection[str]) -> bool:
+    """Whether rows that a client asks for may come in any order, and are few enough to be sorted.
 
-    The engine leaves out an order that stands below another.
+    Args:
+        relation: what the client asks for, as it asks.
+        ordered_views: the views that ask for an order, in lower case.
+    """
+    return not asks_for_order(relation, ordered_views) and _bytes_read(relation) <= _MOST_BYTES
+
+
+def put_in_order(relation: Message) -> None:
+    """Let the rows of a relation come in the order of their partitions.
 
     Args:
         relation: what the engine is asked for, changed in place; below a limit the order is that of
-            the rows of which it takes the first.
-        ordered_views: the views that ask for an order, in lower case.
+            the rows of which it takes the first. It sorts nothing: the engine leaves out an order
+            that stands below another.
     """
     found, at = relation, relation
     while (kind := at.WhichOneof("rel_type")) in (*_OF_FIRST_ROWS, *_ROW_BY_ROW):
         at = getattr(at, kind).input
         if kind in _OF_FIRST_ROWS:
             found = at
-    if (
-        kind not in _WHOLE
-        and not asks_for_order(relation, ordered_views)
-        and _bytes_read(relation) <= _MOST_BYTES
-    ):
+    if kind not in _WHOLE:
         replace_relation(found, _in_order(found))
 
 
@@ -66,7 +70,7 @@ def asks_for_order(message: Any, ordered_views: Collection[str]) -> bool:
 def _bytes_read(message: Any) -> int:
     """The sizes of the files that are read."""
     if isinstance(message, proto.Read.DataSource):
-        return sum(map(files_size, message.paths))
+        return sum(map(files_size, message.paths or [message.options.get("path", "")]))
     return sum(map(_bytes_read, parts(message)))
 
 

@@ -195,11 +195,10 @@ class RunService(SparkConnectServiceServicer):
         session = self.session(request)
         session.views.pop(name.lower(), None)
         session.view_columns.pop(name.lower(), None)
-        ordered = asks_for_order(relation, session.ordered_views)
-        session.ordered_views.discard(name.lower())
-        if ordered:
-            session.ordered_views.add(name.lower())
         if self._backend.embedded:
+            ordered = asks_for_order(relation, session.ordered_views)
+            session.ordered_views -= {name.lower()}
+            session.ordered_views |= {name.lower()} if ordered else set()
             return
         read = proto.Read(named_table=proto.Read.NamedTable(unparsed_identifier=name))
         asked = proto.AnalyzePlanRequest.IsStreaming(

@@ -83,7 +83,7 @@ def named(expression: Expression) -> str:
 
 
 def all_named(expressions: Sequence[Expression]) -> Iterator[str]:
-    """The same of several, of which one may be there twice."""
+    """Several of them; one that is there again gets a name that nothing refers to."""
     columns = list(map(to_attribute, expressions))
     for expression, column, name in zip(expressions, columns, column_names(columns), strict=True):
         own = column_name(column)

@@ -43,8 +43,10 @@ def exact_form(expression: Expression, *, ansi: bool, time_zone: str) -> Express
         time_zone: the session's `spark.sql.session.timeZone`.
     """
     setting = Setting(ansi, time_zone)
-    changed = expression.transform_up(lambda part: _unix_time(_by_branches(part, setting)))
-    return _rebuilt(changed.transform_up(_named_alike), setting)
+    changed = expression.transform_up(
+        lambda part: _named_alike(_unix_time(_by_branches(part, setting)))
+    )
+    return _rebuilt(changed, setting)
 
 
 def _named_alike(part: Expression) -> Expression:

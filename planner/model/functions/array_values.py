@@ -85,13 +85,14 @@ def _distinct(items: Iterable[object]) -> Items:
     return tuple(found)
 
 
-def joined_items(call: Call, items: Items | None, *texts: str | None) -> str | None:
-    """`array_join`: of a null array, or with a null text, nothing."""
-    if items is None or None in texts:
+def joined_items(
+    call: Call, items: Items | None, mark: str | None, *null: str | None
+) -> str | None:
+    """`array_join`; `null` may have what stands for a null item."""
+    if items is None or mark is None or None in null:
         return None
-    mark, null = (*texts, None)[:2]
-    shown = (null if item is None else str(item) for item in items)
-    return str(mark).join(item for item in shown if item is not None)
+    shown = (null[0] if null and item is None else item for item in items)
+    return mark.join(str(item) for item in shown if item is not None)
 
 
 def extreme_item(choose: Callable[..., object]) -> Callable[..., object]:

@@ -139,7 +139,7 @@ class FileWriter:
         return None
 
     def write(self, directory: Path, rows: pa.Table) -> None:
-        """Write rows into files as Spark does.
+        """Write the files that Spark would write for the rows.
 
         Without rows there is one file, or none where columns partition them.
 
