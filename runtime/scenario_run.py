@@ -79,12 +79,10 @@ class CaughtRows(Sink):
         return "MemorySink"
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
-        named = frame.toDF(*(f"c{i}" for i in range(len(self.types))))
+        table = for_arrow(frame).toArrow()
         columns = [
             [plain(value, data_type) for value in column.to_pylist()]
-            for column, data_type in zip(
-                for_arrow(named).toArrow().columns, self.types, strict=True
-            )
+            for column, data_type in zip(table.columns, self.types, strict=True)
         ]
         rows = [list(row) for row in zip(*columns, strict=True)]
         self.rows[batch_id] = rows if self.ordered else sorted(rows, key=as_text)

@@ -1,7 +1,9 @@
-"""Rows between the embedded engine and this process: those without columns, and random values."""
+"""Rows between the embedded engine and this process, and the plans that it remembers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import stateplan
+from stateplan.runtime.engines import embedded_plans, embedded_session
+from stateplan.runtime.engines.embedded_channel import SharedChannel
 from stateplan.testing import StreamTest
 
 pytestmark = pytest.mark.embedded
@@ -17,12 +21,16 @@ SOURCES = {"t": "k STRING", "d": {"schema": "k STRING, v INT", "static": True}}
 TABLE = [{"k": "a", "v": 1}, {"k": "a", "v": 2}, {"k": "c", "v": 3}]
 
 
-def rows_of(sql: str, mode: str = "update") -> list[Any]:
-    """What a query makes of a hundred rows, half of them with `a` as key, half with `b`."""
+def started(sql: str, mode: str) -> StreamTest:
     joins = " d" in sql
     sources = SOURCES if joins else {"t": SOURCES["t"]}
     tables = {"d": TABLE} if joins else {}
-    with StreamTest(sql, sources, output_mode=mode, tables=tables, engine="embedded") as test:
+    return StreamTest(sql, sources, output_mode=mode, tables=tables, engine="embedded")
+
+
+def rows_of(sql: str, mode: str = "update") -> list[Any]:
+    """What a query makes of a hundred rows, half of them with `a` as key, half with `b`."""
+    with started(sql, mode) as test:
         return test.add("t", ["a", "b"] * 50).run()
 
 
@@ -96,3 +104,96 @@ def test_a_limit_takes_the_rows_of_the_largest_file_first(format: str, tmp_path:
         background=False,
     ).await_termination()
     assert found == [10_001, 10_003, 10_004, 10_005]
+
+
+@contextmanager
+def calls_of_the_engine() -> Iterator[list[str]]:
+    """The names of the calls over its channel."""
+    calls: list[str] = []
+
+    def noted(make: Callable[..., Any]) -> Callable[..., Any]:
+        def made(self: Any, method: str, *rest: Any, **options: Any) -> Any:
+            call = make(self, method, *rest, **options)
+
+            def called(*arguments: Any, **settings: Any) -> Any:
+                calls.append(method.rsplit("/", 1)[1])
+                return call(*arguments, **settings)
+
+            return called
+
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("unary_unary", "unary_stream"):
+            patch.setattr(SharedChannel, name, noted(getattr(SharedChannel, name)))
+        yield calls
+
+
+@pytest.mark.parametrize(
+    ("sql", "mode", "rows"),
+    [
+        ("SELECT soundex(k) AS s FROM STREAM t", "append", lambda n, _: [("A000",)] * n),
+        (
+            "SELECT k, soundex(k) AS k FROM STREAM t WHERE soundex(k) = 'A000'",
+            "append",
+            lambda n, _: [("a", "A000")] * n,
+        ),
+        (
+            "SELECT soundex(k) AS s, count(*) AS n FROM STREAM t GROUP BY ALL",
+            "update",
+            lambda _, total: [("A000", total)],
+        ),
+        (
+            "SELECT d.v FROM STREAM t JOIN d ON soundex(t.k) = soundex(d.k)",
+            "append",
+            lambda n, _: [(1,)] * n + [(2,)] * n,
+        ),
+    ],
+)
+def test_a_plan_that_comes_again_is_run_in_one_call(sql: str, mode: str, rows: Any) -> None:
+    total = 0
+    with calls_of_the_engine() as calls, started(sql, mode) as test:
+        for number in (1, 3, 2, 5, 4):
+            total += number
+            calls.clear()
+            found = test.add("t", ["a"] * number).run()
+            assert sorted(found) == rows(number, total)
+    assert calls[0] == "ExecutePlan"
+    assert calls.count("AnalyzePlan") == 0
+
+
+def test_a_plan_draws_other_values_each_time() -> None:
+    with started("SELECT soundex(k) AS s, rand() AS r FROM STREAM t", "append") as test:
+        drawn = [r for _ in range(5) for _, r in test.add("t", ["a"] * 20).run()]
+    assert len(set(drawn)) == 100
+
+
+def test_a_plan_that_names_a_view_is_read_again() -> None:
+    """The view has other rows in each batch."""
+    sql = "SELECT soundex(k) AS s, (SELECT max(v) FROM d) AS m FROM STREAM t"
+    with started(sql, "append") as test:
+        for _ in range(4):
+            assert test.add("t", ["a"]).run() == [("A000", 3)]
+
+
+def test_plans_that_have_not_come_for_long_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embedded_plans, "_REMEMBERED", 2)
+    spark = embedded_session.new_session()
+    plans = embedded_plans.RememberedPlans(spark)
+    frames = [spark.range(n).selectExpr("id + 1 AS n") for n in (1, 2, 3)]
+    try:
+        for frame in frames:
+            assert plans.remembered(frame) is frame
+            view = plans.remembered(frame)
+            assert view is not frame
+            assert plans.remembered(frame) is view
+            assert view.toArrow() == frame.toArrow()
+        names = {table.name for table in spark.catalog.listTables()}
+        assert names == {"stateplan_plan_1", "stateplan_plan_2"}
+        assert plans.remembered(frames[0]) is frames[0]
+        plans.forget()
+        assert spark.catalog.listTables() == []
+        read = spark.read.parquet("somewhere")
+        assert plans.remembered(read) is plans.remembered(read) is read
+    finally:
+        spark.stop()

@@ -81,6 +81,7 @@ WITHIN_RUNTIME = {
     "runtime/engines": (
         *("runtime/state", "runtime/kernels", "runtime/plan", "runtime/sources"),
         *("runtime/arrow_types", "runtime/checkpoint", "runtime/failures", "runtime/frames"),
+        "runtime/protocol",
     ),
 }
 # The folders of the expressions' kernels, lowest first; what lies beside them is above them all.

@@ -153,6 +153,14 @@ def test_a_failure_shows_steps_rows_state_and_plan(start: Start) -> None:
         test.expect_state([("ann", 1)])
 
 
+def test_a_limits_state_is_its_count(start: Start) -> None:
+    test = start("SELECT user FROM STREAM events LIMIT 3", EVENTS)
+    test.add("events", [("ann", None), ("bob", None)]).run()
+    test.expect_state([(2,)])
+    with pytest.raises(AssertionError, match=r"1 rows: value\n  \[2\]\n"):
+        test.expect([("ann",)])
+
+
 def test_order_counts_where_it_is_asked_for(start: Start) -> None:
     test = start(f"{COUNTS} ORDER BY n", EVENTS, output_mode="complete", ordered=True)
     test.add("events", [("b", None), ("a", None), ("a", None)]).run()

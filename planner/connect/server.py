@@ -65,6 +65,9 @@ class _Served(base_pb2_grpc.SparkConnectServiceServicer):
 
     def _abort(self, error: Exception, context: Any) -> None:
         """End a call with an error; one of a server behind this one as the service words it."""
+        if isinstance(error, grpc.FutureCancelledError):
+            # The client has gone, and with it what was asked of that server.
+            context.abort(grpc.StatusCode.CANCELLED, str(error))
         if isinstance(error, grpc.RpcError) and isinstance(error, grpc.Call):
             worded: Any = getattr(self._service, "worded", lambda _: None)(error)
             if worded is not None:

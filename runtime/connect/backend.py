@@ -16,7 +16,8 @@ from ...planner.model.settings.conf import Conf
 from ...planner.model.settings.conf_checks import check_settings
 from ..engines import embedded_session
 from ..engines.choice import Choice, Installed, choose_engine
-from ..engines.embedded_channel import OPTIONS, SharedChannel
+from ..engines.embedded_channel import OPTIONS, SharedChannel, in_this_process
+from ..engines.settings import is_remote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,6 +71,8 @@ class Backend:
     def session(self, user: str, session_id: str) -> SparkSession:
         """A client's own session, as its requests see it."""
         made: Any = ConnectSession(connection=_Builder(self.channel, user, session_id))
+        if self.embedded:
+            in_this_process(made)
         _ = made.version  # the server knows a session from its first request on
         return cast("SparkSession", made)
 
@@ -101,7 +104,7 @@ def open_backend(
     if choice.engine == "embedded":
         os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
         channel = embedded_session.shared_channel()
-    elif master is not None and master.startswith("sc://"):
+    elif is_remote(master):
         os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
         channel = SharedChannel(DefaultChannelBuilder(master).toChannel())
     else:

@@ -39,6 +39,7 @@ from ..listing import FoundFile, base_path
 from ..options import Options
 from ..output_log import SINK_LOG, found_files
 from ..plan.facts import Reader
+from ..protocol import parts as parts_of
 from ..sources.inferred_csv import (
     column_names,
     first_values,
@@ -47,7 +48,6 @@ from ..sources.inferred_csv import (
 )
 from ..sources.inferred_json import inferred_from_json
 from ..sources.tables import FilesTable
-from .messages import parts as parts_of
 from .messages import relation_of, replace_relation
 
 if TYPE_CHECKING:

@@ -1,11 +1,11 @@
 """Runs a user's file as it is, in a process whose Spark is the endpoint.
 
-    python -m stateplan.runtime.connect.launch PROGRAM SOCKET
+    python -m stateplan.runtime.connect.launch PROGRAM SOCKET [far]
 
 PROGRAM is a `Program` as JSON; SPARK_REMOTE names the endpoint, which calls the file's foreachBatch
-functions at SOCKET. A file is written for an application that it starts itself: its builder's
-master and static settings are those of the engine that runs already, and `sparkContext` is there
-for what needs no JVM. Exit status: the file's own.
+functions at SOCKET; `far` says that its engine is on another machine. A file is written for an
+application that it starts itself: its builder's master and static settings are those of the engine
+that runs already, and `sparkContext` is there for what needs no JVM. Exit status: the file's own.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ class RunLaunch(Launch):
     Args:
         program: the file and its arguments.
         socket: where the endpoint calls its functions.
+        far: whether the engine is on another machine.
     """
 
-    def __init__(self, program: Program, socket: Path) -> None:
+    def __init__(self, program: Program, socket: Path, *, far: bool) -> None:
         super().__init__(program)
         self._socket = socket
+        self._far = far
         self.patches = Patches(program, context=RunContext)
         self.report.patches = self.patches
         self.report.hints = None
@@ -81,6 +83,8 @@ class RunLaunch(Launch):
         record()
         adopt_habits()
         self.patches.sessions()
+        if not self._far:
+            self.patches.one_call_for_each_plan()
         functions = ScriptFunctions(self._socket)
         self.patches.functions_of_batches(functions.add)
         context = RunContext.__new__(RunContext)
@@ -89,7 +93,8 @@ class RunLaunch(Launch):
 
 
 if __name__ == "__main__":
-    ended = RunLaunch(Program.from_json(sys.argv[1]), Path(sys.argv[2])).run()
+    _, asked, socket, *rest = sys.argv
+    ended = RunLaunch(Program.from_json(asked), Path(socket), far=rest == ["far"]).run()
     sys.stdout.flush()
     sys.stderr.flush()
     # Threads of the file, such as one that feeds a topic, would keep the process.

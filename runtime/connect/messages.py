@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pyspark.sql.connect import proto
 
 from ...planner.connect.places import Message
+from ..protocol import parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,19 +54,6 @@ def relations(message: Any) -> Iterator[Message]:
             yield part
         else:
             yield from relations(part)
-
-
-def parts(message: Any) -> Iterator[Any]:
-    """The messages in a message's fields."""
-    for field, value in message.ListFields():
-        if field.type != field.TYPE_MESSAGE:
-            continue
-        if not field.is_repeated:
-            yield value
-        elif field.message_type.GetOptions().map_entry:
-            yield from (one for one in value.values() if hasattr(one, "ListFields"))
-        else:
-            yield from value
 
 
 def put_rows(message: Any, rows: Mapping[str, Message]) -> None:

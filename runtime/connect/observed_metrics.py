@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.connect import proto
 
 from ...planner.connect.places import Message
-from .messages import parts
+from ..protocol import parts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

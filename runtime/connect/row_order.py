@@ -15,7 +15,8 @@ from pyspark.sql.connect import proto
 
 from ...planner.connect.places import Message
 from ...planner.described_sources import files_size
-from .messages import parts, replace_relation
+from ..protocol import parts
+from .messages import replace_relation
 
 _OF_FIRST_ROWS = ("limit", "offset")
 _ROW_BY_ROW = ("project", "to_df", "filter", "with_columns", "drop", "subquery_alias", "hint")

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 from ...planner.connect.script.program import Program
 from ...planner.connect.server import Access
+from ..engines.settings import is_remote
 from .backend import open_backend
 from .serving import running
 
@@ -57,9 +58,8 @@ def run_script(
         }
         for name in ("MASTER", "SPARK_API_MODE", "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
             variables.pop(name, None)
-        process = subprocess.Popen(
-            [sys.executable, "-m", _LAUNCH, program.to_json(), str(backend.script)], env=variables
-        )
+        asked = [program.to_json(), str(backend.script), *(["far"] if is_remote(master) else [])]
+        process = subprocess.Popen([sys.executable, "-m", _LAUNCH, *asked], env=variables)
         # Ctrl-C goes to both: the file decides what comes of it.
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.connect import proto
 
 from ...planner.connect.places import Message
-from .messages import parts, relation_of, replace_relation
+from ..protocol import parts
+from .messages import relation_of, replace_relation
 from .reading import frame_of
 
 if TYPE_CHECKING:

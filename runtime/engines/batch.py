@@ -123,7 +123,8 @@ class Batch:
         if self._operators and not self.context.one_action:
             # Each action over the frame itself would run the stateful operators once more.
             frame = self.engine.keep(frame)
-        return frame if self.context.in_arrow else self.engine.dataframe(frame)
+        engine = self.engine
+        return engine.in_arrow(frame) if self.context.in_arrow else engine.dataframe(frame)
 
     def _rendered(self) -> DataFrame:
         for view, root in self.plan.subqueries.items():

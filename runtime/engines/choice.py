@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, get_args
 
 from ...planner.model.errors import RuntimeFailure
+from .settings import is_remote
 
 Engine = Literal["embedded", "spark"]
 Wanted = Literal["auto", "embedded", "spark"]
@@ -166,7 +167,7 @@ def missing_for_embedded(installed: Installed) -> RuntimeFailure | None:
 
 def _missing_for_spark(installed: Installed, master: str | None) -> RuntimeFailure | None:
     """Why Spark cannot be started, or reached, from here, if so."""
-    if master is not None and master.startswith("sc://"):
+    if is_remote(master):
         if installed.pyspark is not None or installed.client is not None:
             return None
     elif installed.pyspark is not None:

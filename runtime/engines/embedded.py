@@ -42,11 +42,11 @@ from .embedded_folders import FolderColumns, engine_rows
 from .embedded_kernels import ArrivedRows, RunningTasks, run_without_state
 from .embedded_metadata import by_file, rows_not_numbered
 from .embedded_processes import TaskProcesses
-from .embedded_rows import Holder, RowCrossing
+from .embedded_rows import RowCrossing
 from .embedded_watching import PassedRows, RowCount, SeenEventTimes
 from .engine import Engine, EventTimes, Reading, Reports
 from .evaluating import evaluator
-from .local_rows import ROW, FileRows, LocalRows, Rows, dataframe, united
+from .local_rows import ROW, FileRows, Holder, LocalRows, Rows, dataframe, united
 from .placing import placing
 from .python_calls import PythonCalls
 from .reader_settings import changed_settings
@@ -80,6 +80,7 @@ class EmbeddedEngine(Engine):
 
     def configure(self, conf: Conf, tasks: int) -> None:
         self._zone = conf.time_zone
+        self._rows.plans.forget()
         self.spark.conf.set("spark.sql.session.timeZone", conf.time_zone)
         self.spark.conf.set("spark.sql.ansi.enabled", conf["spark.sql.ansi.enabled"])
         self._conf = conf
@@ -243,8 +244,6 @@ class EmbeddedEngine(Engine):
         self, frame: DataFrame, to: Literal["keys", "one", "any"], keys: Sequence[str], tasks: int
     ) -> DataFrame:
         # The rows of a kernel are dealt out where they arrive in this process.
-        if isinstance(frame, LocalRows):
-            return cast("DataFrame", frame.coalesce(1)) if to == "one" else frame
         return frame.coalesce(1) if to == "one" else frame
 
     def union(self, frames: Sequence[DataFrame]) -> DataFrame:
@@ -259,7 +258,8 @@ class EmbeddedEngine(Engine):
         columns: Sequence[AttributeReference],
     ) -> DataFrame:
         # Sail drops a sort below a Python function: nothing says that it asks for an order.
-        rows = frame.orderBy(*order).select(*map(column_name, columns)).toArrow()
+        ordered = frame.orderBy(*order).select(*map(column_name, columns))
+        rows = self._rows.plans.remembered(ordered).toArrow()
         return self._rows.local_table(rows, schema_of(columns))
 
     def observe(self, frame: DataFrame, aggregates: Mapping[str, str]) -> tuple[DataFrame, Reading]:
@@ -309,6 +309,7 @@ class EmbeddedEngine(Engine):
         rows = frame.toArrow() if isinstance(frame, LocalRows) else frame.limit(2).toArrow()
         if rows.num_rows > 1:
             raise KernelError.of("SCALAR_SUBQUERY_TOO_MANY_ROWS")
+        self._rows.plans.known = False  # from here on they may name this one's view
         return self._rows.local_table(rows, schema_of(columns))
 
     def drop_rows(self, frame: DataFrame) -> DataFrame:
@@ -370,8 +371,12 @@ class EmbeddedEngine(Engine):
     def dataframe(self, frame: DataFrame) -> DataFrame:
         return dataframe(frame)
 
+    def in_arrow(self, frame: DataFrame) -> DataFrame:
+        return frame if isinstance(frame, Rows) else self._rows.plans.remembered(frame)
+
     def release(self) -> None:
         self._let_go("batch")
+        self._rows.plans.known = True
 
     def _let_go(self, holder: Holder) -> None:
         self._rows.let_go(holder)

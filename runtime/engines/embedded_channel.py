@@ -88,12 +88,14 @@ def connect(address: tuple[str, int]) -> SharedChannel:
 
 def new_session(address: tuple[str, int], channel: SharedChannel) -> SparkSession:
     """A session of its own on the channel, which is neither PySpark's default nor active one."""
-    return _unretried(ConnectSession(connection=_Builder(address, channel)))
+    return in_this_process(ConnectSession(connection=_Builder(address, channel)))
 
 
 def default_session(address: tuple[str, int], channel: SharedChannel) -> SparkSession:
     """A session that PySpark's functions find without being given it."""
-    return _unretried(ConnectSession.builder.channelBuilder(_Builder(address, channel)).create())
+    return in_this_process(
+        ConnectSession.builder.channelBuilder(_Builder(address, channel)).create()
+    )
 
 
 def is_gone(error: BaseException) -> bool:
@@ -104,10 +106,13 @@ def is_gone(error: BaseException) -> bool:
     )
 
 
-def _unretried(session: ConnectSession) -> SparkSession:
-    """The session without the client's patience: an engine of this process that is gone stays so.
+def in_this_process(session: ConnectSession) -> SparkSession:
+    """The session without what the client does for networks.
 
-    The client would try again for ten minutes.
+    An engine of this process that is gone stays so: the client would try again for ten minutes.
+    Nothing comes between the two: the client would ask anew for what it may have missed, and
+    acknowledge each batch of rows in a call of its own, half the time of a small query.
     """
     session.client.set_retry_policies([])
+    session.client.disable_reattachable_execute()
     return cast("SparkSession", session)

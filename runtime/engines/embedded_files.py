@@ -36,7 +36,7 @@ from .evaluating import pushed_filters
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from .embedded_rows import Holder
+    from .local_rows import Holder
 
 _ON_SPARK = "Run the query on Spark: --engine spark."
 _NO_COLUMN = StructField("none", BooleanType())

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType, as_nullable
+from ..frames import spark_schema
 from .embedded_calls import HELD, ArrivingRows, Calling, Giving
 from .embedded_kernels import KeptRows
-from .local_rows import ComingRows, FileRows, LocalRows, Over, Part, Rows, each
+from .embedded_plans import RememberedPlans
+from .local_rows import ROW, ComingRows, FileRows, Holder, LocalRows, Over, Part, Rows, each
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-Holder = Literal["batch", "query"]
-"""How long rows of this process are held for the engine: until the batch, or the query, ends."""
 
 
 class RowCrossing:
@@ -30,12 +29,16 @@ class RowCrossing:
 
     Attributes:
         failures: what our code raised when the engine called it: the engine has only its trace.
+        plans: those that the engine has read.
     """
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
+        self._id = uuid.uuid4()
         self._held: dict[Holder, list[str]] = {"batch": [], "query": []}
+        self._ranges: dict[int, DataFrame] = {}
         self.failures: list[Exception] = []
+        self.plans = RememberedPlans(spark)
 
     # -------------------------------------------------------------------------------- to our code
 
@@ -61,7 +64,7 @@ class RowCrossing:
             take(rows.through(batches))
             return ()
 
-        handed = self._mapped(rows.below, taking, "number long")
+        handed = self._mapped(rows.below, taking, spark_schema(ROW))
         handed.write.format("noop").mode("overwrite").save()
 
     def _mapped(self, frame: DataFrame, function: Over, schema: Any) -> DataFrame:
@@ -74,7 +77,8 @@ class RowCrossing:
                     self.failures.append(error)
                 raise
 
-        return frame.mapInArrow(Calling(self._hold(called, "batch")), schema)
+        calling = Calling(self._hold(called, "batch", str(uuid.uuid4())))
+        return self.plans.remembered(frame).mapInArrow(calling, schema)
 
     # ------------------------------------------------------------------------------ to the engine
 
@@ -85,11 +89,7 @@ class RowCrossing:
 
     def local_rows(self, parts: Sequence[Part], kind: StructType, holder: Holder) -> LocalRows:
         """The same, for what knows where they are."""
-
-        def give(parts: Sequence[Part], schema: Any) -> DataFrame:
-            return self._given(parts, schema, holder)
-
-        return LocalRows(kind, parts, give)
+        return LocalRows(kind, parts, self._given, holder)
 
     def local_table(
         self, table: Any | None, schema: StructType, holder: Holder = "batch"
@@ -112,15 +112,18 @@ class RowCrossing:
 
     def _given(self, parts: Sequence[Part], schema: Any, holder: Holder) -> DataFrame:
         """A DataFrame of the engine's: a partition for each part."""
-        giving = Giving(self._hold(parts, holder))
+        # The next batch's rows are to be found where this one's are: its plan is the same.
+        giving = Giving(self._hold(parts, holder, f"{holder} {len(self._held[holder])}"))
         count = len(parts)
-        return self._spark.range(0, count, 1, max(1, count)).mapInArrow(giving, schema)
+        if count not in self._ranges:  # one that has been asked for its columns
+            self._ranges[count] = self._spark.range(0, count, 1, max(1, count))
+        return self._ranges[count].mapInArrow(giving, schema)
 
     # -------------------------------------------------------------------------------- what is held
 
-    def _hold(self, value: Any, holder: Holder) -> str:
+    def _hold(self, value: Any, holder: Holder, name: str) -> str:
         """Keep a value where the engine's Python functions find it, until its holder ends."""
-        key = str(uuid.uuid4())
+        key = f"{self._id} {name}"
         HELD[key] = value
         self._held[holder].append(key)
         return key

@@ -286,6 +286,10 @@ class Engine(ABC):
         """The rows as PySpark's DataFrame, where an engine may have them in another form."""
         return frame
 
+    def in_arrow(self, frame: DataFrame) -> DataFrame:
+        """The rows in either form, for what takes them in Arrow while the batch runs."""
+        return frame
+
     def run_once(self, frame: DataFrame, node: Kernel, spec: TaskSpec) -> DataFrame:
         """Run a kernel that has no state over all rows there are."""
         raise InternalError(f"{self.facts.name} aggregates rows without state itself")

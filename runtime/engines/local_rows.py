@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from os import cpu_count
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +32,9 @@ ROW = StructType((StructField("row", IntegerType()),))
 """What stands for the columns of rows that have none."""
 Part = Iterable[Any]
 """Arrow batches, which may be asked for more than once."""
-Give = Callable[[Sequence[Part], Any], "DataFrame"]
+Holder = Literal["batch", "query"]
+"""How long rows of this process are held for the engine: until the batch, or the query, ends."""
+Give = Callable[[Sequence[Part], Any, Holder], "DataFrame"]
 """From parts, and PySpark's schema of uniquely named columns, to a DataFrame of the engine's."""
 Over = Callable[[Iterable[Any]], Iterable[Any]]
 """What our code makes of the batches of a part."""
@@ -116,10 +118,12 @@ class LocalRows(Rows):
     Attributes:
         parts: what the engine would have in a partition each.
         give: makes a DataFrame.
+        holder: for how long. What a batch makes of the rows of a query is the batch's.
     """
 
     parts: Sequence[Part]
     give: Give
+    holder: Holder = "batch"
 
     @cached_property
     def frame(self) -> DataFrame:
@@ -128,7 +132,7 @@ class LocalRows(Rows):
         named = self.toDF(*(f"c{i}" for i in range(len(self.columns))))
         schema = named.arrow_schema
         renamed = named.made(named.kind, lambda batch: (_under(schema, batch),))
-        return self.give(renamed.parts, named.schema).toDF(*self.columns)
+        return self.give(renamed.parts, named.schema, self.holder).toDF(*self.columns)
 
     @property
     def arrow_schema(self) -> pa.Schema:
@@ -146,7 +150,8 @@ class LocalRows(Rows):
         return sum(each(_computed, self.parts))
 
     def over_parts(self, kind: StructType, make: Over) -> Self:
-        return replace(self, parts=[_Made(part, make) for part in self.parts], kind=kind)
+        parts = [_Made(part, make) for part in self.parts]
+        return replace(self, parts=parts, kind=kind, holder="batch")
 
     def coalesce(self, count: int) -> LocalRows:
         """The rows in at most so many parts, neighbours in one as Spark's CoalescedRDD has them."""

@@ -1,6 +1,8 @@
-"""The settings of the Spark session that batches run on."""
+"""The settings of the Spark session that batches run on, and its master."""
 
 from __future__ import annotations
+
+from typing import TypeGuard
 
 from ...planner.model.settings.conf import Conf
 
@@ -45,3 +47,8 @@ def session_settings(tasks: int, conf: Conf) -> dict[str, str]:
 def default_tasks(stores: int, cores: int) -> int:
     """As many tasks as there are cores, but no more than stores, as Spark has; at least 1."""
     return max(1, min(stores, cores))
+
+
+def is_remote(master: str | None) -> TypeGuard[str]:
+    """Whether a master URL is that of a Spark Connect server, which runs already."""
+    return master is not None and master.startswith("sc://")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.settings.conf import Conf
 from ..failures import innermost
-from .settings import session_settings
+from .settings import is_remote, session_settings
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -75,14 +75,14 @@ def start_session(
     # Workers must be the Python that has stateplan, activated or not.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = Session.builder.appName(name)
-    if master is not None and master.startswith("sc://"):
+    if is_remote(master):
         return _get(builder.remote(master))
     chosen = {**_STARTING, **(settings or {})}
     if not os.environ.get("SPARK_REMOTE"):
         check_java()
         if master is not None or "MASTER" not in os.environ:
             chosen["spark.master"] = master or "local[*]"
-    starts_java = not os.environ.get("SPARK_REMOTE", "local").startswith("sc://")
+    starts_java = not is_remote(os.environ.get("SPARK_REMOTE"))
     if quiet and starts_java and not _needs_no_java():
         chosen = {**_QUIET, **chosen}
         _start_java(chosen)

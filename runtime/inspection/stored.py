@@ -53,6 +53,12 @@ class StoredState:
         return flat_schema(self.shown)
 
     @property
+    def flat_columns(self) -> tuple[StateColumn, ...]:
+        """Those that its rows have as a flat table: not the key of a limit's only row."""
+        names = self.schema.names
+        return tuple(column for column in self.columns if column.name in names)
+
+    @property
     def parts(self) -> int:
         """In how many parts it is read, so that one part fits into memory with ease."""
         return max(1, -(-self.version.total // ROWS_AT_ONCE))

@@ -44,7 +44,11 @@ def run_here(frame: DataFrame) -> bool:
 
 
 def _reported_by_tasks(frame: DataFrame, work: Work) -> list[bytes]:
-    reports = frame.mapInArrow(_task(work), "report binary").toArrow()
+    from pyspark.sql.types import BinaryType, StructType
+
+    # The text of a schema would be a question to the engine of its own.
+    schema = StructType().add("report", BinaryType())
+    reports = frame.mapInArrow(_task(work), schema).toArrow()
     return [bytes(one) for one in reports.column(0).to_pylist()]
 
 

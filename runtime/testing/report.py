@@ -52,7 +52,7 @@ def state_rows(
 ) -> tuple[list[str], list[list[Any]]]:
     """The names of the columns of a state's key and value, and its rows as plain values, sorted."""
     state = stored.state(operator, version)
-    columns = state.columns
+    columns = state.flat_columns
     rows: list[list[Any]] = []
     for batch in state.batches():
         values = [

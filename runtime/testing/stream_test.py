@@ -57,7 +57,7 @@ class StreamTest(SteppedQuery):
         __tracebackhide__ = True
         names, found = state_rows(self._states, operator)
         state = self._states.state(operator)
-        fields = [StructField(column.name, column.data_type) for column in state.columns]
+        fields = [StructField(column.name, column.data_type) for column in state.flat_columns]
         given = list(rows)
         if given and all(isinstance(row, Mapping) for row in given):
             named = [i for i, name in enumerate(names) if any(name in row for row in given)]
