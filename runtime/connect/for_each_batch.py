@@ -45,6 +45,7 @@ class BatchFunctionSink(Sink):
         self._command = command
         self._url = url
         self._calls: BatchCalls | None = None
+        self.in_arrow = session.backend.embedded
 
     @property
     def description(self) -> str:
