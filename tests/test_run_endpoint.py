@@ -467,6 +467,36 @@ def test_a_checkpoint_goes_on_where_it_stopped(connect: Connect, tmp_path: Path)
     assert run() == [("a", 2)]
 
 
+def test_a_query_that_is_started_again_takes_the_place_of_its_run(
+    connect: Connect, tmp_path: Path
+) -> None:
+    """As where a notebook's cell is run again."""
+    from pyspark.errors import AnalysisException
+
+    spark, other = connect(), connect()
+
+    def start(client: Any, *rows: tuple[str, int]) -> Any:
+        written = _stream(client, tmp_path / "in", *rows).writeStream.format("json")
+        written = written.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        query = written.trigger(processingTime="1 second").start(str(tmp_path / "out"))
+        query.processAllAvailable()
+        return query
+
+    first = start(spark, ("a", 1))
+    second = start(spark, ("b", 2))
+    third = start(other, ("c", 3))
+    assert [query.isActive for query in (first, second, third)] == [False, False, True]
+    assert first.exception() is second.exception() is None
+    assert first.id == third.id
+    assert first.runId != third.runId
+    rows = spark.read.json(str(tmp_path / "out")).select("k", "v").collect()
+    assert sorted(map(tuple, rows)) == [("a", 1), ("b", 2), ("c", 3)]
+    other.conf.set("spark.sql.streaming.stopActiveRunOnRestart", "false")
+    with pytest.raises(AnalysisException, match="CONCURRENT_QUERY"):
+        start(other, ("d", 4))
+    third.stop()
+
+
 def test_streams_of_views_and_sql(connect: Connect, tmp_path: Path) -> None:
     spark = connect()
     _stream(spark, tmp_path / "in", ("a", 1), ("b", 2)).createOrReplaceTempView("arrivals")

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakValueDictionary
 
 import grpc
 from pyspark.sql.connect.client import DefaultChannelBuilder
@@ -21,6 +22,8 @@ from ..engines.settings import is_remote
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from ..query import StreamingQuery
 
 _PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
 _QUIET = {"spark.sql.connect.serverStacktrace.enabled": "false"}
@@ -51,6 +54,7 @@ class Backend:
         embedded: whether it is the embedded engine of this process.
         rows: batches of foreachBatch functions that run, as relations by the ids that the
             functions name them by, where the engine itself cannot keep rows.
+        queries: those that clients started, by the checkpoint.
         settings: those that clients' sessions start with, where the engine was not started with
             them.
         script: the socket of the file that is run, if it is for one file's sake.
@@ -62,6 +66,7 @@ class Backend:
         self.channel = channel
         self.embedded = embedded
         self.rows: dict[str, Any] = {}
+        self.queries: WeakValueDictionary[str, StreamingQuery] = WeakValueDictionary()
         self.settings = settings
         self.script: Path | None = None
         # PySpark's functions read types with the process's default session.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pyspark.sql.connect import proto
@@ -12,6 +13,7 @@ from ...planner.connect.streams import output_mode_of, planned_stream, query_nam
 from ...planner.model.errors import AnalysisError, RuntimeFailure
 from ...planner.model.options import by_lower_name
 from ...planner.model.settings.conf import Conf
+from ..files import location_of
 from ..frames import spark_schema
 from ..options import Options
 from ..sinks import ForeachSink, NoopSink, PickledWriter, PythonSink, Sink, make_sink
@@ -26,8 +28,10 @@ from .reading import EngineTable
 
 if TYPE_CHECKING:
     from ...planner.incremental_execution import IncrementalExecution
+    from ..query import StreamingQuery
 
 _CHECKPOINTS = "spark.sql.streaming.checkpointLocation"
+_STOPS_ACTIVE_RUN = "spark.sql.streaming.stopActiveRunOnRestart"
 # Sinks that Spark gives a checkpoint of their own where nobody names one.
 _TEMPORARY = ("memory", "console", "noop", "foreach", "foreachbatch")
 
@@ -70,13 +74,36 @@ def start(session: ClientSession, message: Message, url: str) -> Message:
             name=name,
             listeners=[reporter],
         )
-        query = start_query(session.spark, request, before_first_batch=session.add)
+        add = _instead_of_active_run(session, request)
+        query = start_query(session.spark, request, before_first_batch=add)
     answer = proto.ExecutePlanResponse()
     result = answer.write_stream_operation_start_result
     result.query_id.id, result.query_id.run_id = query.id, query.run_id
     result.name = name or ""
     result.query_started_event_json = reporter.started
     return answer
+
+
+def _instead_of_active_run(
+    session: ClientSession, request: StartRequest
+) -> Callable[[StreamingQuery], None]:
+    """Stop what runs on the checkpoint, of whatever client; what takes in the new run.
+
+    A notebook's cell may be run again so (StreamingQueryManager.startQuery).
+    """
+    if request.checkpoint is None:
+        return session.add
+    queries = session.backend.queries
+    place = str(location_of(request.checkpoint, "the checkpoint"))
+    stops = request.execution.conf.settings.get(_STOPS_ACTIVE_RUN, "true").lower() == "true"
+    if stops and place in queries:
+        queries[place].stop()
+
+    def add(query: StreamingQuery) -> None:
+        session.add(query)
+        queries[place] = query
+
+    return add
 
 
 def _options(message: Message) -> dict[str, str]:
