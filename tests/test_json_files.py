@@ -420,7 +420,7 @@ def _broken(chance: random.Random) -> str:
 
 
 def _broken_lines(seed: int) -> list[str]:
-    lines = [_broken(random.Random(f"{seed} {number}")) for number in range(1500)]
+    lines = [_broken(random.Random(f"{seed} {number}")) for number in range(800)]
     for value in BROKEN:
         lines += [f'{{"b":"x","{name}":{value},"a":1}}' for name in ("z", "a", "b", "s")]
         lines += [f'[{{"a":1}},{{"a":{value}}}]', f"[{value}]", f' {value} "', f'{{"a":1}}{value}']

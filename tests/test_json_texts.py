@@ -327,7 +327,7 @@ def test_objects_are_maps(session: SparkSession, kind: str) -> None:
     for column in theirs.columns:
         expected = column.combine_chunks()
         # What is read one by one, and at once.
-        for size, count in ((1, 300), (7, len(texts)), (len(texts), len(texts))):
+        for size, count in ((1, 100), (7, 350), (len(texts), len(texts))):
             parts = (table.column(0).slice(i, size) for i in range(0, count, size))
             found = [read_texts(p.combine_chunks(), column.type, TIMES) for p in parts]
             read = pa.concat_arrays(found)
