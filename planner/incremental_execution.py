@@ -13,6 +13,7 @@ from ..physical.plan import SparkPlan, StateStoreWriter
 from ..physical.state import UNKNOWN_CHECKPOINT, StatefulOperatorStateInfo
 from ..rules.analysis import analyze, inline_ctes
 from ..rules.optimization import optimize
+from ..rules.optimization.operators.distinct import rewrite_all_distinct_aggregates
 from ..rules.preparation import prepare
 from ..rules.preparation.state import for_version, has_single_watermark, propagate_watermarks
 from ..rules.support import check_for_streaming
@@ -216,6 +217,18 @@ class IncrementalExecution:
         """The query's phases with the plan of one of its batches."""
         found = copy.copy(self)
         found.executed_plan = plan
+        return found
+
+    def without_distinct_aggregates(self) -> IncrementalExecution:
+        """The query's phases where no strategy plans a DISTINCT aggregate; itself: none would."""
+        with self._scope():
+            rewritten = rewrite_all_distinct_aggregates(self.optimized, self.conf)
+        if rewritten is self.optimized:
+            return self
+        found = copy.copy(self)
+        found.optimized = rewritten
+        for later in ("spark_plan", "executed_plan"):
+            found.__dict__.pop(later, None)
         return found
 
     def should_run_another_batch(

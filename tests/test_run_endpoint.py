@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -906,8 +907,15 @@ def _people(spark: Any) -> Any:
             ["k", "n"],
             [("a", 2), ("b", 1), (None, 1)],
         ),
+        (
+            lambda people, f: people.where("id < 4").selectExpr(
+                "avg(CAST(id / 3 AS DECIMAL(10,3))) AS m", "count(DISTINCT k, id) AS n"
+            ),
+            ["m", "n"],
+            [(Decimal("0.6666667"), 3)],
+        ),
     ],
-    ids=["summary", "union", "window", "sets", "cast", "pivot", "group-by-all"],
+    ids=["summary", "union", "window", "sets", "cast", "pivot", "group-by-all", "distinct"],
 )
 def test_rows_at_rest_are_computed_as_those_of_streams(
     connect: Connect,

@@ -38,6 +38,8 @@ from .row_order import lies_anyhow, put_in_order
 from .statistics import put_statistics
 
 if TYPE_CHECKING:
+    from ...planner.incremental_execution import IncrementalExecution
+    from ..sources.tables import Table
     from .client_session import ClientSession
 
 _SHOWN = ("show_string", "html_string", "tail")
@@ -64,8 +66,18 @@ class BatchQuery:
         reading = session.reading(at_rest=True)
         execution = reading.execution(reading.planned(relation), supported=False)
         tables = reading.static_tables(execution.checked)
-        plan = with_batch_time(execution.executed_plan, int(time.time() * 1000))
         self._engine = EmbeddedEngine(session.spark)
+        try:
+            self._prepare(execution, tables)
+        except RuntimeFailure as error:
+            # Kernels compute no DISTINCT of one set of columns, but what it is rewritten to.
+            rewritten = execution.without_distinct_aggregates()
+            if error.condition != NOT_EXACT or rewritten is execution:
+                raise
+            self._prepare(rewritten, tables)
+
+    def _prepare(self, execution: IncrementalExecution, tables: Mapping[str, Table]) -> None:
+        plan = with_batch_time(execution.executed_plan, int(time.time() * 1000))
         tasks = self._engine.task_count(execution.conf)
         self._engine.configure(execution.conf, tasks)
         try:

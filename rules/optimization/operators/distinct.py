@@ -95,17 +95,29 @@ def rewrite_distinct_aggregates(node: Aggregate, conf: Conf) -> LogicalPlan:
     null], [k, null, b, 2, null]`, t. One set of columns without FILTER is left to the strategies.
     Idempotent: no DISTINCT is left.
     """
-    aggregates: dict[Canonical, AggregateExpression] = {}
-    for item in node.aggregates:
-        for aggregate in item.collect(AggregateExpression):
-            aggregates.setdefault(canonical(aggregate), aggregate)
-    distinct = [a for a in aggregates.values() if a.distinct]
+    distinct, regular = _functions(node)
     groups = _groups(distinct)
     constant = any(all(e.foldable for e in a.function.arguments) for a in distinct)
     if len(groups) < 2 and not constant and all(a.filter is None for a in distinct):
         return node
-    regular = [a for a in aggregates.values() if not a.distinct]
     return _Rewriting(node, groups, distinct, regular).plan()
+
+
+@bottom_up(Aggregate)
+def rewrite_all_distinct_aggregates(node: Aggregate, conf: Conf) -> LogicalPlan:
+    """As `rewrite_distinct_aggregates`, one set of columns too: strategies see no DISTINCT."""
+    distinct, regular = _functions(node)
+    return _Rewriting(node, _groups(distinct), distinct, regular).plan() if distinct else node
+
+
+def _functions(node: Aggregate) -> tuple[list[AggregateExpression], list[AggregateExpression]]:
+    """The aggregate functions with DISTINCT, and those without."""
+    found: dict[Canonical, AggregateExpression] = {}
+    for item in node.aggregates:
+        for aggregate in item.collect(AggregateExpression):
+            found.setdefault(canonical(aggregate), aggregate)
+    functions = found.values()
+    return [a for a in functions if a.distinct], [a for a in functions if not a.distinct]
 
 
 def _values(aggregate: AggregateExpression) -> tuple[Expression, ...]:
