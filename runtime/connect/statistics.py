@@ -1,7 +1,12 @@
-"""`crosstab` and `approxQuantile` as queries: Sail has other columns for one, and not the other."""
+"""Statistics of columns that Sail computes otherwise, or not.
+
+`crosstab` has other columns, `approxQuantile` is not there, and `describe` and `summary` lose their
+rows where a query uses none of the columns that they describe.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.connect import proto
@@ -12,7 +17,7 @@ from .messages import relation_of, replace_relation
 from .reading import frame_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 _MOST_ACCURATE = 2**31 - 1
 
@@ -26,6 +31,9 @@ def put_statistics(spark: SparkSession, message: Any) -> None:
     """
     for part in parts(message):
         put_statistics(spark, part)
+        for inner in parts(part):
+            if isinstance(inner, proto.Relation) and inner.WhichOneof("rel_type") in _DESCRIBING:
+                replace_relation(inner, relation_of(_in_all_columns(frame_of(spark, inner))))
     kind = message.WhichOneof("rel_type") if isinstance(message, proto.Relation) else None
     if kind in _QUERIES:
         asked = getattr(message, kind)
@@ -72,4 +80,14 @@ def _approx_quantile(spark: SparkSession, asked: Message) -> Any:
     return frame_of(spark, asked.input).select(f.array(*map(quantiles, asked.cols)))
 
 
+def _in_all_columns(frame: DataFrame) -> DataFrame:
+    """The same rows, of which all columns are computed whatever is used of them."""
+
+    def as_they_are(batches: Iterator[Any]) -> Iterator[Any]:
+        yield from batches
+
+    return frame.mapInArrow(as_they_are, frame.schema)
+
+
+_DESCRIBING = ("describe", "summary")
 _QUERIES = {"crosstab": _crosstab, "approx_quantile": _approx_quantile}
