@@ -940,7 +940,7 @@ def test_statistics_of_columns(connect: Connect) -> None:
     ]
     described = people.describe("id")
     assert (described.count(), people.summary("max", "min").count()) == (5, 2)
-    counted = described.where(described["summary"] == "count").select(described.summary)
+    counted = described.where(described["summary"] == "count").select("summary")
     assert list(map(tuple, counted.collect())) == [("count",)]
     times = people.crosstab("k", "v")
     assert times.columns == ["k_v", "1.25", "2.0", "4.5", "null"]
