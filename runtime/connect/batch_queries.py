@@ -70,9 +70,11 @@ class BatchQuery:
         try:
             self._prepare(execution, tables)
         except RuntimeFailure as error:
+            if error.condition != NOT_EXACT:
+                raise
             # Kernels compute no DISTINCT of one set of columns, but what it is rewritten to.
             rewritten = execution.without_distinct_aggregates()
-            if error.condition != NOT_EXACT or rewritten is execution:
+            if rewritten is execution:
                 raise
             self._prepare(rewritten, tables)
 
