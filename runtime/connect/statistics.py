@@ -31,11 +31,10 @@ def put_statistics(spark: SparkSession, message: Any) -> None:
     """
     for part in parts(message):
         put_statistics(spark, part)
-        for inner in parts(part):
-            if isinstance(inner, proto.Relation) and inner.WhichOneof("rel_type") in _DESCRIBING:
-                replace_relation(inner, relation_of(_in_all_columns(frame_of(spark, inner))))
     kind = message.WhichOneof("rel_type") if isinstance(message, proto.Relation) else None
-    if kind in _QUERIES:
+    if kind in _DESCRIBING:
+        replace_relation(message, relation_of(_in_all_columns(frame_of(spark, message))))
+    elif kind in _QUERIES:
         asked = getattr(message, kind)
         below = proto.Relation()
         below.CopyFrom(asked.input)
