@@ -14,6 +14,7 @@ import embedded_environment
 import hypothesis
 import jvm_archive
 import pytest
+from engines import EMBEDDED
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -128,3 +129,13 @@ def spark() -> Iterator[SparkSession]:
         pytest.fail(str(error), pytrace=False)
     yield session
     session.stop()
+
+
+@pytest.fixture(params=["spark", EMBEDDED])
+def session(request: pytest.FixtureRequest) -> SparkSession:
+    """Of both engines, or of the one that the test names (engines.py)."""
+    if request.param == "spark":
+        return request.getfixturevalue("spark")
+    from stateplan.runtime.engines.embedded_session import session
+
+    return session()

@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 _ENVIRONMENT = ROOT / ".venv-embedded"
 _EXTRAS = "embedded,test"
 _BESIDE = "STATEPLAN_EMBEDDED_TESTS"
+# Of a test's text; the last one is the fixture of either engine.
+_EMBEDDED = ("mark.embedded", "on_embedded", "some_on_spark", "session: ")
 _MOST_SECONDS = 3600
 _MOST_SECONDS_A_TEST = 600
 _running: list[subprocess.Popen[bytes]] = []
@@ -79,7 +81,7 @@ def _run(command: list[str]) -> None:
 def embedded_tests() -> list[Path]:
     """The test modules that have tests for the embedded engine."""
     modules = sorted((ROOT / "tests").rglob("test_*.py"))
-    return [module for module in modules if "mark.embedded" in module.read_text()]
+    return [module for module in modules if any(w in module.read_text() for w in _EMBEDDED)]
 
 
 def run_tests(folder: Path) -> str:

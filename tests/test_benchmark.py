@@ -16,14 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 HERE = Path(__file__).resolve().parent
-# Files of JSON and Parquet, tables, sessions and sorts; --check runs all.
-AGREEING = (
-    "json-sliding",
-    "table-join",
-    "dynamic-session",
-    "complete-sorted",
-    "two-windows",
-)
+# Files of JSON and Parquet, tables and sorts; --check runs all.
+AGREEING = ("json-sliding", "table-join", "complete-sorted")
 
 
 @pytest.fixture

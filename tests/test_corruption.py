@@ -34,18 +34,46 @@ FILES = (
 MENDED = ("checkpoint/offsets/2", "checkpoint/state/0/runs/r*.arrow", "out/_spark_metadata/2")
 
 
-@pytest.fixture(scope="module")
-def patient(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Patient:
+ON_SPARK = ("checkpoint/sources/0/2", "checkpoint/state/0/runs/r*.arrow")
+"""What is read in this process, and by a task; the embedded engine is given all."""
+
+
+def made(session: SparkSession, factory: pytest.TempPathFactory) -> Patient:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compactible_log.CompactibleLog.__init__, "__defaults__", (2,))
-        return Patient.make(spark, tmp_path_factory.mktemp("patient"))
+        return Patient.make(session, factory.mktemp("patient"))
+
+
+@pytest.fixture(scope="module")
+def patient(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Patient:
+    return made(spark, tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def embedded_patient(tmp_path_factory: pytest.TempPathFactory) -> Patient:
+    from stateplan.runtime.engines.embedded_session import session
+
+    return made(session(), tmp_path_factory)
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("file", FILES)
-def test_a_damaged_file_is_named_or_does_no_harm(
+@pytest.mark.parametrize("file", ON_SPARK)
+def test_a_damaged_file_is_named_or_does_no_harm_on_spark(
     patient: Patient, file: str, damage: Damage
 ) -> None:
+    suffers(patient, file, damage)
+
+
+@pytest.mark.embedded
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("file", FILES)
+def test_a_damaged_file_is_named_or_does_no_harm(
+    embedded_patient: Patient, file: str, damage: Damage
+) -> None:
+    suffers(embedded_patient, file, damage)
+
+
+def suffers(patient: Patient, file: str, damage: Damage) -> None:
     path = max(patient.folder.glob(file)).relative_to(patient.folder)
     rng = random.Random(f"{file} {damage.__name__}")
     outcome = patient.suffer(path, damage, rng, mend=damage is empty and file in MENDED)

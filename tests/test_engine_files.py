@@ -25,15 +25,6 @@ ZONE = "spark.sql.session.timeZone"
 SCHEMA = "k STRING, a BIGINT, d DOUBLE, m DECIMAL(10,2), t TIMESTAMP"
 
 
-@pytest.fixture(params=["spark", pytest.param("embedded", marks=pytest.mark.embedded)])
-def session(request: pytest.FixtureRequest) -> Any:
-    if request.param == "spark":
-        return request.getfixturevalue("spark")
-    from stateplan.runtime.engines.embedded_session import session as start
-
-    return start()
-
-
 def _in_order(row: Any) -> list[tuple[bool, Any]]:
     return [(value is None, value) for value in row]
 

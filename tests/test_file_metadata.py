@@ -31,15 +31,6 @@ FIELDS = (
 )
 
 
-@pytest.fixture(params=["spark", pytest.param("embedded", marks=pytest.mark.embedded)])
-def session(request: pytest.FixtureRequest) -> Any:
-    if request.param == "spark":
-        return request.getfixturevalue("spark")
-    from stateplan.runtime.engines.embedded_session import session as start
-
-    return start()
-
-
 def write(path: Path, format: str, values: list[str]) -> None:
     table = pa.table({"value": values})
     if format == "parquet":

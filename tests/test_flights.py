@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
+from engines import on_embedded
 
 import stateplan
 
@@ -65,13 +66,13 @@ def examples(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(spark: SparkSession, examples: Path, reports: list[Path], name: str) -> pd.DataFrame:
+def run(session: SparkSession, examples: Path, reports: list[Path], name: str) -> pd.DataFrame:
     """Run a description once per portion of the files, from its checkpoint on."""
     for first in range(0, len(reports), FILES_A_PORTION):
         for path in reports[first : first + FILES_A_PORTION]:
             os.link(path, examples / "data" / path.name)
-        stateplan.load(examples / f"{name}.yaml").run(spark).await_termination()
-    return spark.read.parquet(str(examples / "out" / name)).toPandas()
+        stateplan.load(examples / f"{name}.yaml").run(session).await_termination()
+    return session.read.parquet(str(examples / "out" / name)).toPandas()
 
 
 def in_order(table: pd.DataFrame, *keys: str) -> pd.DataFrame:
@@ -85,11 +86,11 @@ def in_order(table: pd.DataFrame, *keys: str) -> pd.DataFrame:
 
 
 def test_departures_per_hour(
-    spark: SparkSession, examples: Path, reports: list[Path], portions: list[list[pd.DataFrame]]
+    session: SparkSession, examples: Path, reports: list[Path], portions: list[list[pd.DataFrame]]
 ) -> None:
     want, late = reference.departures_per_hour(portions)
     assert late >= 10  # the example is worth its name: some reports come too late
-    got = run(spark, examples, reports, "departures-per-hour")
+    got = run(session, examples, reports, "departures-per-hour")
     pd.testing.assert_frame_equal(
         in_order(got, "hour", "carrier"),
         in_order(want, "hour", "carrier"),
@@ -98,11 +99,12 @@ def test_departures_per_hour(
     )
 
 
+@on_embedded
 def test_aircraft_sessions(
-    spark: SparkSession, examples: Path, reports: list[Path], portions: list[list[pd.DataFrame]]
+    session: SparkSession, examples: Path, reports: list[Path], portions: list[list[pd.DataFrame]]
 ) -> None:
     want = reference.aircraft_sessions(portions)
-    got = run(spark, examples, reports, "aircraft-sessions")
+    got = run(session, examples, reports, "aircraft-sessions")
     pd.testing.assert_frame_equal(
         in_order(got, "tailnum", "since"),
         in_order(want, "tailnum", "since"),
@@ -111,14 +113,15 @@ def test_aircraft_sessions(
     )
 
 
+@on_embedded
 def test_first_sighting(
-    spark: SparkSession,
+    session: SparkSession,
     examples: Path,
     reports: list[Path],
     portions: list[list[pd.DataFrame]],
     everything: pd.DataFrame,
 ) -> None:
-    got = run(spark, examples, reports, "first-sighting").fillna({"tailnum": "none"})
+    got = run(session, examples, reports, "first-sighting").fillna({"tailnum": "none"})
     assert sorted(got["tailnum"]) == sorted(everything["tailnum"].fillna("none").unique())
     seen: set[str] = set()
     columns = ["tailnum", "carrier", "origin"]
@@ -132,24 +135,26 @@ def test_first_sighting(
             seen |= new
 
 
+@on_embedded
 def test_first_thousand(
-    spark: SparkSession, examples: Path, reports: list[Path], everything: pd.DataFrame
+    session: SparkSession, examples: Path, reports: list[Path], everything: pd.DataFrame
 ) -> None:
-    got = run(spark, examples, reports, "first-thousand")
+    got = run(session, examples, reports, "first-thousand")
     assert len(got) == 1000
     long_delays = everything.query("delay > 120")
     keys = ["carrier", "flight", "delay"]
     assert len(got.merge(long_delays[keys].drop_duplicates(), on=keys)) == 1000
 
 
+@on_embedded
 def test_total(
-    spark: SparkSession, examples: Path, reports: list[Path], everything: pd.DataFrame
+    session: SparkSession, examples: Path, reports: list[Path], everything: pd.DataFrame
 ) -> None:
     for path in reports:
         os.link(path, examples / "data" / path.name)
     seen: list[tuple[object, ...]] = []
     query = stateplan.load(examples / "total.yaml").run(
-        spark, foreach_batch=lambda frame, _: seen.extend(map(tuple, frame.collect()))
+        session, foreach_batch=lambda frame, _: seen.extend(map(tuple, frame.collect()))
     )
     query.await_termination()
     delay = everything["delay"]

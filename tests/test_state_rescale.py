@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner, Result
+from engines import some_on_spark
 
 import stateplan
 from stateplan.planner.cli import main
@@ -56,12 +57,13 @@ class Rescaling(ScenarioRun):
         self._start(execution)
 
 
-@pytest.mark.parametrize(
-    ("shape", "seed"),
+@some_on_spark(
+    "shape,seed",
     [("keyed", 3), ("windowed", 4), ("sessions", 1), ("deduplicated", 5), ("chained", 2)],
+    [("chained", 2)],
 )
 def test_random_streams_go_on_as_if_nothing_had_happened(
-    spark: SparkSession, tmp_path: Path, shape: str, seed: int
+    session: SparkSession, tmp_path: Path, shape: str, seed: int
 ) -> None:
     case = random_streams().case(shape, seed)
     steps = [step for step in case["steps"] if "batch" in step]
@@ -81,7 +83,7 @@ def test_random_streams_go_on_as_if_nothing_had_happened(
     for kind, tasks in ((ScenarioRun, 2), (Rescaling, 4)):
         folder = tmp_path / kind.__name__
         folder.mkdir()
-        run = kind(spark, scenario, folder, tasks=tasks, query=query)
+        run = kind(session, scenario, folder, tasks=tasks, query=query)
         run.numbers = itertools.cycle([(7, 7), (1, 1), (1000, 5)])  # type: ignore[attr-defined]
         emitted.append(run.run())
     assert "error" not in emitted[0]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from engines import some_on_spark
 
 from stateplan.planner.incremental_execution import IncrementalExecution
 from stateplan.planner.model.catalog import Source as CatalogSource
@@ -111,6 +112,11 @@ def job(spark: SparkSession, tmp_path: Path) -> Job:
     return Job(spark, tmp_path)
 
 
+@pytest.fixture
+def job_anywhere(session: SparkSession, tmp_path: Path) -> Job:
+    return Job(session, tmp_path)
+
+
 class Crash(BaseException):
     """The process dies here, as far as the query can tell."""
 
@@ -141,26 +147,27 @@ def test_without_a_failure(job: Job) -> None:
     assert [sorted(p["durationMs"]) for p in job.run()] == [["latestOffset", "triggerExecution"]]
 
 
-@pytest.mark.parametrize(
-    ("owner", "name", "before", "at_call"),
-    [
-        (Checkpoint, "add_offsets", True, 0),
-        (Checkpoint, "add_offsets", False, 2),
-        (FileSink, "write", False, 3),
-        (FileSink, "publish", True, 2),
-        (FileSink, "publish", False, 4),
-        (Checkpoint, "add_commit", True, 2),
-        (Checkpoint, "add_commit", False, 0),
-    ],
-)
+DEATHS = [
+    (Checkpoint, "add_offsets", True, 0),
+    (Checkpoint, "add_offsets", False, 2),
+    (FileSink, "write", False, 3),
+    (FileSink, "publish", True, 2),
+    (FileSink, "publish", False, 4),
+    (Checkpoint, "add_commit", True, 2),
+    (Checkpoint, "add_commit", False, 0),
+]
+
+
+@some_on_spark("owner,name,before,at_call", DEATHS, DEATHS[1::3])
 def test_a_run_that_dies_anywhere_is_continued(
-    job: Job,
+    job_anywhere: Job,
     monkeypatch: pytest.MonkeyPatch,
     owner: type,
     name: str,
     before: bool,
     at_call: int,
 ) -> None:
+    job = job_anywhere
     job.feed_all()
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, dies(before, getattr(owner, name), at_call))

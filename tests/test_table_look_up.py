@@ -160,7 +160,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("name", ["of two keys", "with a condition", "left", "anti", "twice"])
+@pytest.mark.parametrize("name", ["of two keys", "anti", "twice"])
 def test_either_way_is_the_same(
     spark: SparkSession, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
