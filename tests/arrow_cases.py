@@ -332,6 +332,15 @@ PATTERNS = (
         r"x$|^a",
         r"[-a\]]",
     ),
+    *(
+        r"\b[a-cé]+\b",
+        r"(\B.)",
+        r"(?<first>[a-z])(?=\w)",
+        r"a(?![a-z])(.)",
+        r"(?<=[ab-])(.)",
+        r"\p{Punct}|[\p{Upper}_]",
+        r"(\P{ASCII}+)\b",
+    ),
 )
 """Of some `regexp_extract` and `regexp_replace` have no group 1, or may match nothing: Spark alone
 computes these."""

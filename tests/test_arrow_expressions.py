@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pickle
+import random
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+import random_patterns
 from agreed import agree, digest, is_agreed
 from arrow_cases import casts, operations, trees
-from arrow_comparison import NAMES, chunked, difference, in_zone, is_ansi, plain
+from arrow_comparison import NAMES, Data, chunked, difference, in_zone, is_ansi, plain
 
 from stateplan.planner.model.expressions.core import (
     AttributeReference,
@@ -51,6 +54,7 @@ from stateplan.runtime.kernels.expressions.programs.compile import (
 )
 from stateplan.runtime.kernels.expressions.programs.day_times import in_day_time
 from stateplan.runtime.kernels.expressions.programs.supported import OPERATIONS
+from stateplan.runtime.kernels.expressions.texts.matching import may_be_no_word
 from stateplan.runtime.kernels.expressions.values.vectors import decoded, is_encoded
 from stateplan.runtime.kernels.scans.row_lists import RowLists
 from stateplan.runtime.kernels.scans.words import encoded_where_repeated
@@ -151,6 +155,14 @@ def test_random_trees(session: SparkSession, seed: int, ansi: bool, tmp_path: Pa
     assert not found, "\n".join(found)
 
 
+def test_random_patterns(session: SparkSession, tmp_path: Path) -> None:
+    data = Data(partial(random_patterns.texts, random.Random(1)), (random_patterns.TEXT,))
+    asked = random_patterns.calls(40, 1)
+    assert len(asked) > 80
+    found = difference(session, asked, tmp_path, ansi=True, data=data)
+    assert not found, "\n".join(found)
+
+
 def test_case_of_all_letters(session: SparkSession, tmp_path: Path) -> None:
     # Beyond the first two planes no letter has a case.
     points = [p for p in range(1, 0x20000) if not 0xD800 <= p < 0xE000]
@@ -171,6 +183,27 @@ def test_case_of_all_letters(session: SparkSession, tmp_path: Path) -> None:
         pairs = zip(answer.column(0).to_pylist(), theirs, ours.to_pylist(), strict=True)
         assert [(letter, a, b) for letter, a, b in pairs if a != b] == []
     agree(("case of all letters",), shown)
+
+
+def test_words_of_all_letters_end_where_java_sees_it(session: SparkSession, tmp_path: Path) -> None:
+    points = (p for p in range(0x80, 0x110000) if not 0xD800 <= p < 0xE000)
+    signs = [chr(p) for p in points if p % 50 == 0 or chr(p).isalnum() or chr(p).isidentifier()]
+    rows = pa.table({"s": [f"{sign}a" for sign in signs if not may_be_no_word(sign)]})
+    assert rows.num_rows > 50_000
+    column = AttributeReference(name="s", type_=STRING)
+    bound = _call("rlike", column, lit(r"^.\ba"))
+    program = compile_program([bound], [column])
+    assert program is not None
+    (found,) = Evaluator(program).evaluate(rows.combine_chunks().to_batches()[0])
+    shown = digest(found.to_pylist())
+    if is_agreed(("words of all letters",), shown):
+        return
+    pq.write_table(rows, tmp_path / "signs.parquet")
+    frame = session.read.parquet(str(tmp_path / "signs.parquet"))
+    theirs = frame.selectExpr("s", spark_sql(bound, lambda column: column.name)).toArrow()
+    pairs = zip(*(column.to_pylist() for column in theirs.columns), found.to_pylist(), strict=True)
+    assert [(text, a, b) for text, a, b in pairs if a != b] == []
+    agree(("words of all letters",), shown)
 
 
 @pytest.mark.parametrize("kind", ["double", "float"])
@@ -600,7 +633,7 @@ def test_intervals_made_of_times_alone_are_day_time_intervals() -> None:
 def test_what_only_spark_computes_is_named() -> None:
     text = Cast(child=A, type_=STRING)
     assert unsupported(_call("soundex", text), [A]) == "function soundex"
-    assert unsupported(_call("rlike", text, lit("(?=a)")), [A]) == "rlike(string, string)"
+    assert unsupported(_call("rlike", text, lit("(?>a)")), [A]) == "rlike(string, string)"
     assert unsupported(Cast(child=text, type_=TIMESTAMP), [A]) == "cast of string to timestamp"
     assert unsupported(B, [A]) == "column b"
     assert unsupported(_call("+", A, lit(1)), [A]) is None

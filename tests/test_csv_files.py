@@ -294,7 +294,7 @@ FAILING = ["1,x,zz", "q,x,2", "1", "1,2026-01-01,3,4", '"é😀",x,1', "1,2026-0
 
 def test_failfast_raises_what_spark_raises(files: Files) -> None:
     ddl = f"a int, b date, c decimal(5,2), {CORRUPT} string"
-    for line, columns in itertools.product(FAILING, (None, ["a"], ["a", "b", "c"], ["c", CORRUPT])):
+    for line, columns in itertools.product(FAILING, (None, ["a"], ["c", CORRUPT])):
         files.write(["7,2026-01-02,1.5", line])
         here, spark = both(files, ddl, {"mode": "FAILFAST"}, columns)
         assert here == spark, (line, columns)

@@ -28,7 +28,16 @@ def test_parts_are_written_out() -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        *(r"\bword", r"(?=a)", r"(?<name>a)", r"(?m)^a", r"a++", r"\1", r"\p{L}", r"\Qa", r"\x41"),
+        *(r"\b+", r"(?=a)*", r"(?<=a+)b", r"(?m)^a", r"a++", r"\1", r"\p{L}", r"\Qa", r"\x41"),
+        *(
+            r"(?<a b>c)",
+            "(?<a>b)(?<a>c)",
+            r"(?>a)",
+            r"\p{Alpha",
+            r"(?i)\p{Lower}",
+            r"[\b]",
+            r"[\P{ASCII}]",
+        ),
         *(
             "[a[b]]",
             "[a&&b]",
@@ -52,6 +61,7 @@ def test_what_java_may_match_otherwise_is_refused(pattern: str) -> None:
 def test_a_group_may_begin_where_the_text_does() -> None:
     found = translated("(&|^)id=([^&]*)", (2,))
     for text, value in (("id=1&b", "1"), ("a&id=&", ""), ("b=2&id=3", "3"), ("xid=4", None)):
+        assert found.re2 is not None
         for match in (re.search(found.python, text), pc.extract_regex(text, found.re2).as_py()):
             assert (match and match["g2"]) == value
 
@@ -68,6 +78,14 @@ def test_empty_matches_are_neither_replaced_nor_divided_at() -> None:
     assert not is_splitting("a*")
     assert not is_splitting("^a")
     assert is_splitting("a+")
+
+
+def test_words_begin_where_the_whole_text_says() -> None:
+    assert is_known(r"\ba")
+    assert not is_splitting(r"\ba")
+    assert not is_splitting(r"a(?=b)")
+    assert translated(r"a(?=b)").re2 is None
+    assert not is_known(r"a(?=(b))", (1,))
 
 
 def test_a_replacement_names_groups_as_java_reads_them() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
+from unicodedata import category, ucd_3_2_0
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,9 @@ import pyarrow.compute as pc
 from ...columns.distinct import each
 from ...columns.ordering import valid
 from ...columns.texts import bytes_of, of_bytes
-from ..programs.patterns import TERMINATORS, Pattern, groups_of, replacement_parts, translated
+from ...errors import not_exact
+from ..programs.pattern_grammar import TERMINATORS
+from ..programs.patterns import Pattern, groups_of, replacement_parts, translated
 from ..programs.program import Step
 from ..values.lists_and_maps import lists
 from ..values.vectors import Value
@@ -24,6 +27,7 @@ def matches(step: Step, text: Any, pattern: Value) -> Any:
     found = translated(pattern.as_py())
     own = re.compile(found.python)
     return _both(
+        "RLIKE",
         found,
         text,
         lambda part: pc.match_substring_regex(part, found.re2),
@@ -46,19 +50,20 @@ def extracted(step: Step, text: Any, pattern: Value, group: Value) -> Any:
         part = pc.struct_field(pc.extract_regex(part, found.re2), f"g{number}")
         return part.fill_null("")
 
-    result = _both(found, text, column, one, pa.string())
+    result = _both("regexp_extract", found, text, column, one, pa.string())
     return pc.if_else(text.is_valid(), result, pa.scalar(None, pa.string()))
 
 
 def all_extracted(step: Step, text: Any, pattern: Value, group: Value) -> Any:
     """`regexp_extract_all`: a group of each match; empty where the match has no such group."""
     number = group.as_py()
-    own = re.compile(translated(pattern.as_py(), (number,)).python)
-    return each(
-        text,
-        lambda value: [match[f"g{number}"] or "" for match in own.finditer(value)],
-        pa.list_(pa.string()),
-    )
+    found = translated(pattern.as_py(), (number,))
+    own = re.compile(found.python)
+
+    def all_of(value: str) -> list[str]:
+        return [match[f"g{number}"] or "" for match in own.finditer(value)]
+
+    return each(text, _checked("regexp_extract_all", found, all_of), pa.list_(pa.string()))
 
 
 def replaced_matches(step: Step, text: Any, pattern: Value, by: Value, start: Value) -> Any:
@@ -77,6 +82,7 @@ def replaced_matches(step: Step, text: Any, pattern: Value, by: Value, start: Va
         return "".join(p if isinstance(p, str) else match[f"g{p}"] or "" for p in parts)
 
     return _both(
+        "regexp_replace",
         found,
         text,
         lambda part: pc.replace_substring_regex(part, found.re2, rewrite),
@@ -110,17 +116,59 @@ def _letters(text: Any) -> Any:
 
 
 def _both(
+    function: str,
     pattern: Pattern,
     text: Any,
     column: Callable[[Any], Any],
     one: Callable[[str], Any],
     kind: Any,
 ) -> Any:
-    """RE2's results, and where it counts `re`'s for texts that end with a line terminator."""
+    """RE2's results, and `re`'s for the texts that are for it."""
+    checked = _checked(function, pattern, one)
+    if pattern.re2 is None:
+        return each(text, checked, kind)
     found = column(text)
-    if not pattern.ends:
+    chosen = _for_re(pattern, text)
+    if chosen is None or not chosen.true_count:
         return found
-    ended = pc.match_substring_regex(text, rf"[{TERMINATORS}]\z").fill_null(False)
-    if not ended.true_count:
-        return found
-    return pc.replace_with_mask(found, ended, each(text.filter(ended), one, kind))
+    return pc.replace_with_mask(found, chosen, each(text.filter(chosen), checked, kind))
+
+
+def _for_re(pattern: Pattern, text: Any) -> Any | None:
+    """Which texts are for `re`; None: none."""
+    chosen = None
+    if pattern.bounds:
+        chosen = pc.invert(pc.string_is_ascii(text)).fill_null(False)
+    if pattern.ends:
+        ended = pc.match_substring_regex(text, rf"[{TERMINATORS}]\z").fill_null(False)
+        chosen = ended if chosen is None else pc.or_(chosen, ended)
+    return chosen
+
+
+def _checked(function: str, pattern: Pattern, one: Callable[[str], Any]) -> Callable[[str], Any]:
+    """`one`, which fails for a text in which Java may see other words or signs than `re`."""
+    if not (pattern.bounds or pattern.halves):
+        return one
+
+    def is_odd(sign: str) -> bool:
+        beyond = pattern.halves and sign > "\uffff"
+        return beyond or (pattern.bounds and may_be_no_word(sign))
+
+    def checked(text: str) -> Any:
+        if not text.isascii() and (odd := next(filter(is_odd, text), None)) is not None:
+            sees = r"in which a pattern with \b, \B or look-around may see otherwise than Java does"
+            what = f"A text that {function} takes has U+{ord(odd):04X}, {sees}."
+            raise not_exact(what, of_rows=True)
+        return one(text)
+
+    return checked
+
+
+def may_be_no_word(sign: str) -> bool:
+    """Whether a sign is of a word for Java or for `re` alone.
+
+    Java counts letters, decimal digits and marks above a letter, `re` whatever has a number's
+    value; letters of later versions of Unicode are none to an earlier one.
+    """
+    kind = category(sign)
+    return kind in ("Mn", "Nl", "No") or (sign.isalnum() and ucd_3_2_0.category(sign) != kind)
