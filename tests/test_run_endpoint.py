@@ -509,6 +509,33 @@ def test_streams_of_views_and_sql(connect: Connect, tmp_path: Path) -> None:
     assert list(map(tuple, spark.table("out").collect())) == [("B", 3)]
 
 
+def test_the_catalog_has_views_of_streams(connect: Connect, tmp_path: Path) -> None:
+    from pyspark.errors import AnalysisException
+
+    spark = connect()
+    arrivals, catalog = _stream(spark, tmp_path / "in", ("a", 1)), spark.catalog
+    arrivals.createOrReplaceTempView("Arrivals")
+    spark.sql("CREATE TEMP VIEW late AS SELECT k FROM arrivals WHERE v > 1")
+    found = [(table.name, table.tableType) for table in catalog.listTables()]
+    assert sorted(found) == [("arrivals", "TEMPORARY"), ("late", "TEMPORARY")]
+    assert [(c.name, c.dataType) for c in catalog.listColumns("late")] == [("k", "string")]
+    assert catalog.tableExists("ARRIVALS") and not catalog.tableExists("nothing")
+    for view in (arrivals, spark.range(2)):
+        with pytest.raises(AnalysisException) as caught:
+            view.createTempView("late")
+        assert caught.value.getCondition() == "TEMP_TABLE_OR_VIEW_ALREADY_EXISTS"
+    assert catalog.dropTempView("ARRIVALS") and not catalog.dropTempView("arrivals")
+    spark.sql("DROP VIEW IF EXISTS Late")
+    assert catalog.listTables() == []
+    with pytest.raises(AnalysisException):
+        spark.table("arrivals").writeStream.format("noop").start()
+    spark.range(3).createOrReplaceTempView("few")
+    catalog.cacheTable("few")
+    assert catalog.functionExists("upper") and not catalog.functionExists("upp")
+    with pytest.raises(AnalysisException, match="TABLE_OR_VIEW_NOT_FOUND"):
+        catalog.cacheTable("nothing")
+
+
 def test_clients_are_kept_apart(connect: Connect, tmp_path: Path) -> None:
     from pyspark.errors import AnalysisException
 

@@ -233,6 +233,27 @@ def test_memory_adds_batches_or_keeps_the_last(spark: SparkSession) -> None:
     assert [r.v for r in spark.table("seen").collect()] == [9]
 
 
+INTERVALS = (
+    "make_ym_interval(1, CAST(id AS INT)) AS y",
+    "array(INTERVAL '3' MONTH) AS m",
+    "DATE'2026-01-03' - DATE'2026-01-01' AS d",
+    "map('a', INTERVAL '5' MINUTE) AS p",
+    "IF(id > 0, struct(id AS a, id + 1 AS a, 'x' AS b), NULL) AS s",
+)
+
+
+def test_a_view_of_a_memory_sink_has_the_types_of_its_rows(spark: SparkSession) -> None:
+    frame = spark.range(2).selectExpr(*INTERVALS)
+    sink = MemorySink(spark, "kept")
+    for batch in range(2):
+        sink.write(frame, batch)
+    kept = spark.table("kept")
+    assert kept.dtypes == frame.dtypes
+    shown = [f"CAST({name} AS STRING) AS {name}" for name in kept.columns]
+    expected = frame.union(frame).selectExpr(*shown).collect()
+    assert kept.selectExpr(*shown).collect() == expected
+
+
 SHOWN = """
 SELECT 1 AS a, 'x' AS a, CAST(NULL AS INT) AS `a name that is longer than any value`,
     array(1, NULL, 3) AS numbers, array(array('n'), NULL, array()) AS lists,

@@ -32,6 +32,7 @@ from .observed_metrics import Observed, with_metrics
 from .row_order import asks_for_order
 from .sql_statements import carried_out, nothing
 from .starting import start
+from .stream_views import catalog_answer, check_new, drop_view, dropped_view, keep_view
 from .writes import written_here
 
 # The client asks for it and compresses large plans by it; they are to be read here.
@@ -114,11 +115,15 @@ class RunService(SparkConnectServiceServicer):
         """
         session, command = self.session(request), request.plan.command
         answer = proto.ExecutePlanResponse()
+        if kind is None:
+            return catalog_answer(session, request.plan)
         if kind == "create_dataframe_view":
             view = command.create_dataframe_view
             if not session.reads_stream(view.input):
+                if not view.replace:
+                    check_new(session, view_name(view))
                 return None
-            session.views[view_name(view)] = view.input
+            keep_view(session, view_name(view), view.input, replace=view.replace)
             return answer
         if kind != "sql_command":
             return None
@@ -127,7 +132,9 @@ class RunService(SparkConnectServiceServicer):
         if created is not None:
             if not session.reads_stream(created[1]):
                 return None
-            session.views[created[0].lower()] = created[1]
+            keep_view(session, created[0], created[1], replace=True)
+            relation = nothing()
+        elif (dropped := dropped_view(request.plan)) is not None and drop_view(session, dropped):
             relation = nothing()
         elif (carried := carried_out(session, relation.sql.query)) is not None:
             relation = carried
@@ -166,6 +173,8 @@ class RunService(SparkConnectServiceServicer):
             if self._backend.embedded and request.plan.root.HasField("show_string"):
                 answers = map(shown_as_spark, answers)
             yield from answers
+        if (dropped := dropped_view(request.plan)) is not None:
+            session.views.pop(dropped.lower(), None)
         match kind:
             case "create_dataframe_view":
                 view = command.create_dataframe_view
@@ -324,5 +333,4 @@ class RunService(SparkConnectServiceServicer):
 
 def view_name(message: Message) -> str:
     """The name of the view that a CreateDataFrameViewCommand makes."""
-    name = f"global_temp.{message.name}" if message.is_global else message.name
-    return str(name).lower()
+    return f"global_temp.{message.name}" if message.is_global else str(message.name)

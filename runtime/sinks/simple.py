@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...planner.model.output_modes import OutputMode
+from ..crossing import Crossing
 from ..engines.embedded_session import is_embedded
 from ..engines.local_rows import LocalRows
-from ..frames import for_arrow
 from .base import Sink, SinkRequest
 from .tasks import counted
 
@@ -101,7 +101,6 @@ class MemorySink(Sink):
         self.name = name
         self._mode: OutputMode = "append"
         self._batches: dict[int, pa.Table] = {}
-        self._schema: Any = None
         self._lock = threading.Lock()
 
     @classmethod
@@ -116,15 +115,14 @@ class MemorySink(Sink):
         self._mode = output_mode
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
-        frame = for_arrow(frame)
-        table = frame.toArrow()
+        crossing = Crossing.of(frame)
+        table = crossing.here(frame)
         with self._lock:
-            self._schema = frame.schema
             if self._mode == "complete":
                 self._batches.clear()
             self._batches[batch_id] = table
         if self._spark is not None and self.name is not None:
-            self.show(self._spark.createDataFrame(self.table(), self._schema), self.name)
+            self.show(crossing.back(self._spark, self.table()), self.name)
         return int(table.num_rows)
 
     def show(self, rows: DataFrame, name: str) -> None:
