@@ -536,6 +536,16 @@ def test_the_catalog_has_views_of_streams(connect: Connect, tmp_path: Path) -> N
         catalog.cacheTable("nothing")
 
 
+def test_a_setting_that_there_is_not_has_sparks_condition(connect: Connect) -> None:
+    from pyspark.errors import SparkNoSuchElementException
+
+    spark = connect()
+    assert spark.conf.get("no.such.setting", "x") == "x"
+    with pytest.raises(SparkNoSuchElementException) as caught:
+        spark.conf.get("no.such.setting")
+    assert caught.value.getCondition() == "SQL_CONF_NOT_FOUND"
+
+
 def test_clients_are_kept_apart(connect: Connect, tmp_path: Path) -> None:
     from pyspark.errors import AnalysisException
 

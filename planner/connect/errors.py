@@ -44,6 +44,7 @@ _OF_CONDITIONS = {
     "_LEGACY_ERROR_TEMP_2047": _ARGUMENT,
     "_LEGACY_ERROR_TEMP_2048": _ARGUMENT,
     "PARSE_SYNTAX_ERROR": _PARSE,
+    "SQL_CONF_NOT_FOUND": "org.apache.spark.SparkNoSuchElementException",
     "STREAM_FAILED": "org.apache.spark.sql.streaming.StreamingQueryException",
     "STREAMING_PYTHON_RUNNER_INITIALIZATION_FAILURE": (
         "org.apache.spark.api.python.StreamingPythonRunner"

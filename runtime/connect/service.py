@@ -26,7 +26,7 @@ from .backend import Backend
 from .batch_queries import is_query, known_without_rows, put_rows_at_rest, shown_as_spark
 from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
-from .engine_errors import with_way_out
+from .engine_errors import setting_not_found, with_way_out
 from .messages import asked_for, put_column_names, put_rows, relations
 from .observed_metrics import Observed, with_metrics
 from .row_order import asks_for_order
@@ -263,7 +263,12 @@ class RunService(SparkConnectServiceServicer):
     def Config(self, request: Message, context: Any) -> Message:
         """Settings are the engine's; plans come as they are, without compression."""
         self.session(request)  # with the settings that it starts with
-        answer = self._forwarded("Config", request, context)
+        try:
+            answer = self._forwarded("Config", request, context)
+        except grpc.RpcError as error:
+            if (missing := setting_not_found(error)) is None:
+                raise
+            raise missing from error
         for pair in answer.pairs:
             if pair.key == _COMPRESSION:
                 pair.value = "-1"
