@@ -108,10 +108,10 @@ class RunService(SparkConnectServiceServicer):
         return self.session(request).reads_stream(written)
 
     def _answered(self, request: Message, kind: str | None) -> Message | None:
-        """The answer to a command that the embedded engine has not, or need not carry out.
+        """The answer to a command, or a call of the catalog, that the embedded engine need not see.
 
-        It has no views of streams, and queries in SQL that the planner can read need no engine yet.
-        None: the command is for the engine.
+        It has no streams, and queries in SQL that the planner can read need no engine yet. None:
+        the engine is to answer.
         """
         session, command = self.session(request), request.plan.command
         answer = proto.ExecutePlanResponse()
