@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..planner.model.errors import RuntimeFailure
 from ..planner.model.expressions.core import AttributeReference
 from ..planner.model.schemas.schema_json import type_from_json
-from ..planner.model.schemas.types import StructField, StructType, as_nullable
+from ..planner.model.schemas.types import DataType, StructField, StructType, as_nullable
 from ..planner.model.text.spark_sql import type_sql
 from .arrow_types import arrow_type, column_names
 
@@ -58,16 +58,31 @@ def for_arrow(frame: DataFrame) -> DataFrame:
     if not isinstance(frame, DataFrame):
         return frame
     kinds = [field.dataType for field in frame.schema.fields]
-    if not any(_NEVER_NULL in kind.json() for kind in kinds):
+    return _cast(
+        frame,
+        [
+            as_nullable(type_from_json(kind.jsonValue())) if _NEVER_NULL in kind.json() else None
+            for kind in kinds
+        ],
+    )
+
+
+def with_types(frame: DataFrame, kinds: Sequence[DataType]) -> DataFrame:
+    """The same rows, cast to other types; whether a type may be null is no matter."""
+    old = [as_nullable(type_from_json(f.dataType.jsonValue())) for f in frame.schema.fields]
+    pairs = zip(old, map(as_nullable, kinds), strict=True)
+    return _cast(frame, [None if before == kind else kind for before, kind in pairs])
+
+
+def _cast(frame: DataFrame, kinds: Sequence[DataType | None]) -> DataFrame:
+    """The same rows with some columns cast; None: this one is not."""
+    if all(kind is None for kind in kinds):
         return frame
     names = [f"c{i}" for i in range(len(kinds))]  # those that they have may repeat
-    columns = []
-    for name, kind in zip(names, kinds, strict=True):
-        if _NEVER_NULL in kind.json():
-            nullable = as_nullable(type_from_json(kind.jsonValue()))
-            columns.append(f"CAST({name} AS {type_sql(nullable)}) AS {name}")
-        else:
-            columns.append(name)
+    columns = [
+        name if kind is None else f"CAST({name} AS {type_sql(kind)}) AS {name}"
+        for name, kind in zip(names, kinds, strict=True)
+    ]
     return frame.toDF(*names).selectExpr(*columns).toDF(*frame.columns)
 
 

@@ -167,14 +167,13 @@ def test_a_run_that_dies_anywhere_is_continued(
     before: bool,
     at_call: int,
 ) -> None:
-    job = job_anywhere
-    job.feed_all()
+    job_anywhere.feed_all()
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, dies(before, getattr(owner, name), at_call))
         with pytest.raises(Crash):
-            job.run()
-    job.run()
-    assert job.output() == EXPECTED
+            job_anywhere.run()
+    job_anywhere.run()
+    assert job_anywhere.output() == EXPECTED
 
 
 def test_a_restart_after_every_file(job: Job) -> None:

@@ -64,10 +64,12 @@ def drop_view(session: ClientSession, name: str) -> bool:
     name = name.lower()
     if session.views.pop(name, None) is None:
         return False
-    if name.startswith(_GLOBAL):
-        session.spark.catalog.dropGlobalTempView(name.removeprefix(_GLOBAL))
-    elif session.spark.catalog.tableExists(name):
-        session.spark.catalog.dropTempView(name)
+    catalog = session.spark.catalog
+    if catalog.tableExists(name):  # the engine may have made none, see above
+        if name.startswith(_GLOBAL):
+            catalog.dropGlobalTempView(name.removeprefix(_GLOBAL))
+        else:
+            catalog.dropTempView(name)
     return True
 
 
@@ -107,8 +109,8 @@ def catalog_answer(session: ClientSession, plan: Message) -> Message | None:
         if drop_view(session, dropped):
             return _flag(True)
         return None if _exists(session, dropped) else _flag(False)
-    if kind == "table_exists" and call.table_exists.table_name.lower() in session.views:
-        return _flag(True)
+    if kind == "table_exists" and not call.table_exists.db_name:
+        return _flag(True) if call.table_exists.table_name.lower() in session.views else None
     if kind not in _OURS:
         return None
     name = getattr(getattr(call, kind), "table_name", "")
@@ -119,7 +121,7 @@ def catalog_answer(session: ClientSession, plan: Message) -> Message | None:
 
 
 def _exists(session: ClientSession, name: str) -> bool:
-    # Sail tells small letters from others here.
+    # Sail's `tableExists` is case-sensitive, where it reads tables by names in any case.
     return name.lower() in session.views or session.spark.catalog.tableExists(name)
 
 

@@ -10,6 +10,7 @@ from ...planner.model.output_modes import OutputMode
 from ..crossing import Crossing
 from ..engines.embedded_session import is_embedded
 from ..engines.local_rows import LocalRows
+from ..frames import for_arrow
 from .base import Sink, SinkRequest
 from .tasks import counted
 
@@ -115,6 +116,7 @@ class MemorySink(Sink):
         self._mode = output_mode
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
+        frame = for_arrow(frame)
         crossing = Crossing.of(frame)
         table = crossing.here(frame)
         with self._lock:
