@@ -140,6 +140,7 @@ _TEXTS = [
         "e\u0301",
     ),
     *("\U0001d4d0", "\uffff", "ab" * 40, "é" * 33, "abcabcabc", "aaa", "xaaax", "\u00a0x\u00a0"),
+    "a🙂 b-" * 60,
 ]
 
 
@@ -210,7 +211,8 @@ def _value(data_type: DataType, random_: random.Random) -> Any:
                 (pick(_TEXTS), pick(_TEXTS), pick(_NUMBERS_AS_TEXT), pick(_DAYS_AS_TEXT), own)
             )
         case "binary":
-            return bytes(random_.choices(b"\x00ab\xff\x80", k=random_.randrange(6)))
+            most = pick((6, 6, 6, 200))
+            return bytes(random_.choices(b"\x00ab\xff\x80", k=random_.randrange(most)))
         case "date":
             return pick(
                 (*_DATES, random_.randrange(-700_000, 2_900_000), random_.randrange(30_000))

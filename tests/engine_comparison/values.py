@@ -145,6 +145,9 @@ _TEXTS = (
     "١٢",
     "ǅ",
     "ﬁ",
+    "The quick brown fox jumps over the lazy dog, then sleeps. " * 4,
+    "Größe=😀;" * 30,
+    "1234567890" * 13,
 )
 _TIMES = (
     0,
@@ -305,7 +308,8 @@ def pool(data_type: DataType, chance: random.Random) -> list[Any]:
         case StringType():
             return list(_TEXTS)
         case BinaryType():
-            return [b"", b"abc", b"\x00\xff", b"\xc3\xa9", b"\xff", "😀".encode(), b"1", b"a" * 40]
+            letters = [b"", b"abc", b"1", b"a" * 40, "😀".encode()]
+            return [*letters, b"\x00\xff", b"\xc3\xa9", b"\xff", bytes(range(256))]
         case DateType():
             return [*_DAYS, *(chance.randint(-8000, 24_000) for _ in range(14))]
         case TimestampType() | TimestampNTZType():

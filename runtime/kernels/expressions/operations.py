@@ -180,6 +180,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "timestampdiff": time_differences.timestampdiff,
     "encode": encodings.encoded,
     "decode": encodings.decoded,
+    "base64": encodings.in_base64,
     "unbase64": encodings.bytes_of_base64,
     **dict.fromkeys(("url_decode", "try_url_decode"), encodings.url_text),
     **dict.fromkeys(("parse_url", "try_parse_url"), encodings.part_of_url),

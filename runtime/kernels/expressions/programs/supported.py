@@ -272,6 +272,7 @@ OPERATIONS: dict[str, Operation] = {
     # Bytes and URLs.
     "encode": Operation((("string", "=string"),), accepts=texts.utf8),
     "decode": Operation((("binary", "=string"),), raises="always", accepts=texts.utf8),
+    "base64": Operation((("binary",),)),
     "unbase64": Operation((("string",),), raises="always", accepts=lambda given: not given.options),
     **dict.fromkeys(("url_decode", "try_url_decode"), Operation((("string",),), raises="always")),
     **dict.fromkeys(

@@ -1,4 +1,4 @@
-"""Texts of bytes, and URLs: `decode`, `unbase64`, `url_decode`, `parse_url`."""
+"""Texts of bytes, and URLs: `decode`, `base64`, `hex`, `url_decode`, `parse_url`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...columns.distinct import each
 from ...columns.texts import bytes_of, ends_of, of_bytes
@@ -33,6 +34,29 @@ def decoded(step: Step, value: Any, charset: Value) -> Any:
         raise messages.error(
             step, "MALFORMED_CHARACTER_CODING", function="`decode`", charset=charset.as_py()
         ) from None
+
+
+_LINE = 76
+_ZEROS = pa.array([b"", b"\0", b"\0\0"], pa.binary())
+
+
+def in_base64(step: Step, value: Any) -> Any:
+    """`base64(bytes)`: as MIME has it, in lines of 76 letters with `\\r\\n` between them."""
+    missing = -np.diff(bytes_of(value)[1]) % 3
+    whole, ends = bytes_of(pc.binary_join_element_wise(value, _ZEROS.take(pa.array(missing)), b""))
+    letters = np.frombuffer(base64.b64encode(whole), np.uint8).copy()
+    ends = ends // 3 * 4
+    last = ends[1:]
+    letters[last[missing > 0] - 1] = letters[last[missing > 1] - 2] = ord("=")
+    lines = np.maximum(-(-np.diff(ends) // _LINE), 1)
+    if (lines == 1).all():
+        return nulled(of_bytes(letters, ends), value)
+    of_row = np.repeat(np.arange(len(lines)), lines)
+    firsts = ends_of(lines)
+    starts = ends[of_row] + _LINE * (np.arange(len(of_row)) - firsts[of_row])
+    parts = of_bytes(letters, np.append(starts, ends[-1]))
+    joined = pc.binary_join(pa.ListArray.from_arrays(firsts.astype(np.int32), parts), "\r\n")
+    return nulled(joined, value)
 
 
 _FOREIGN = re.compile(r"[^A-Za-z0-9+/=]")

@@ -147,7 +147,10 @@ def trunc(step: Step, value: Any, unit: Value) -> Any:
         earlier = days.astype(np.int32) - np.int32(7)
         monday = earlier + np.int32(1) + np.fmod(np.fmod(np.int32(3) - earlier, 7) + 7, 7)
         return made(monday.astype(np.int32), value)
-    return _dates(step, _truncated_days(days.astype(np.int64), word), value)
+    firsts = _truncated_days(days.astype(np.int64), word)
+    if word == "QUARTER":  # of a date, as Java has it; other days are counted in 32 bits
+        return _dates(step, firsts, value)
+    return made(firsts.astype(np.int32), value)
 
 
 def in_range(step: Step, days: Any) -> Any:
