@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,10 @@ from test_arrow_sql import expression_over
 
 from stateplan.planner.model.expressions.core import AttributeReference
 from stateplan.planner.model.schemas.types import DecimalType
+from stateplan.runtime.kernels.expressions.numbers.decimals import divided
+from stateplan.runtime.kernels.expressions.programs.accepting_numbers import in_long
 from stateplan.runtime.kernels.expressions.programs.compile import unsupported
+from stateplan.runtime.kernels.expressions.programs.program import Step
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -95,3 +99,34 @@ def test_quotients_remainders_and_signs(session: SparkSession, ansi: bool, tmp_p
     assert len(computed) > 0.8 * len(expressions)
     found = difference(session, computed, tmp_path, ansi=ansi, data=data)
     assert not found, "\n".join(found)
+
+
+def column_of(precision: int, scale: int, chance: random.Random) -> Any:
+    drawn = (value_of(precision, chance) for _ in range(20))
+    found = [None if n is None else Decimal(n).scaleb(-scale) for n in drawn]
+    return pa.array(found, pa.decimal128(precision, scale))
+
+
+def test_quotients_found_in_64_bits_have_room_whatever_the_types() -> None:
+    chance = random.Random(SEED)
+    exact = Context(prec=99)
+    types = [(p, s) for p in range(1, 19) for s in range(p + 1)]
+    tried = 0
+    for (p, s), (q, t) in product(types, types):
+        scale = max(6, s + q + 1)
+        kinds = f"decimal({p},{s})", f"decimal({q},{t})"
+        fullest = scale + t - s == 17 and p > 16
+        if not in_long("/", kinds) or not (fullest or chance.random() < 0.02):
+            continue
+        kind = f"decimal({p - s + t + scale},{scale})"
+        step = Step("/", (0, 1), kind, kinds=kinds, mode="LEGACY")
+        left, right = column_of(p, s, chance), column_of(q, t, chance)
+        wanted = [
+            None
+            if a is None or not b
+            else exact.divide(a, b).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, exact)
+            for a, b in zip(left.to_pylist(), right.to_pylist(), strict=True)
+        ]
+        assert divided(step, left, right, "DIVIDE_BY_ZERO").to_pylist() == wanted, kinds
+        tried += 1
+    assert tried > 300

@@ -107,7 +107,8 @@ def _short_quotient(step: Step, left: Any, right: Any) -> Any:
         fraction = fraction * power + more
     fraction += 2 * rest >= divisor
     sign = np.where(negative, -1, 1)
-    whole_part = pa.array(quotient * sign).cast(pa.decimal128(19, 0))
+    # 18 digits, not 19: with 18 of the power there is room for the sum.
+    whole_part = pa.array(quotient * sign).cast(pa.decimal128(19, 0)).view(pa.decimal128(18, 0))
     power = pa.scalar(Decimal(10**places), pa.decimal128(places + 1, 0))
     total = pc.add(
         pc.multiply(whole_part, power), pa.array(fraction * sign).cast(pa.decimal128(19, 0))
