@@ -120,7 +120,12 @@ def _whole_units(amount: int, unit: int) -> int:
 
 
 def _to_string(value: object, source: DataType, time_zone: str) -> str:
-    if isinstance(source, ArrayType | MapType | StructType | BinaryType):
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:  # a string of Spark's may hold any bytes
+            raise NotFolded from None
+    if isinstance(source, ArrayType | MapType | StructType):
         raise NotFolded
     return value_text(value, source, time_zone)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import AnyStr, cast
 
-from ..expressions.core import Call, Expression, lit
+from ..expressions.core import Call, Expression, Literal, lit
 from ..registry import FunctionSpec, Show, register
 from ..schemas.types import (
+    BINARY,
     BOOLEAN,
     DOUBLE,
     INT,
@@ -32,6 +33,7 @@ from .shapes import (
     named,
     replaced,
     scalar,
+    taking,
     with_arguments,
 )
 
@@ -162,7 +164,24 @@ def _position(call: Call, text: str, part: str, *where: int) -> int:
     return text.find(part) + 1
 
 
-def _padded(call: Call, text: str, length: int, pad: str) -> str:
+_PADDED = "string, int, [string= ]"
+_check_padded_texts = taking(_PADDED)
+
+
+def _check_pad(call: Call, conf: Conf) -> Expression:
+    """Of bytes, and with bytes if with any, bytes by a method; all else are strings."""
+    value, pads = call.arguments[:1], call.arguments[2:]
+    is_binary = all(isinstance(a.data_type, BinaryType) for a in (*value, *pads))
+    if len(call.arguments) not in (2, 3) or not is_binary:
+        return _check_padded_texts(call, conf)
+    zero = Literal(value=b"\0", type_=BINARY)
+    full = with_arguments(call, (*call.arguments, *(() if pads else (zero,))))
+    typed = check_types(full, ["binary", "int", "binary"], conf)
+    options = (call.name, f"ByteArray.{call.name}", "{args}")
+    return like_call(typed, "static_invoke", *typed.arguments, options=options)
+
+
+def _padded(call: Call, text: AnyStr, length: int, pad: AnyStr) -> AnyStr:
     if length <= len(text) or not pad:
         return text[: max(length, 0)]
     fill = (pad * length)[: length - len(text)]
@@ -240,8 +259,8 @@ register(
             "position",
         ),
         scalar("instr", "string, string", INT, check=_check_instr, evaluate=_position),
-        scalar("lpad", "string, int, [string= ]", STRING, evaluate=_padded),
-        scalar("rpad", "string, int, [string= ]", STRING, evaluate=_padded),
+        scalar("lpad", _PADDED, 0, check=_check_pad, evaluate=_padded),
+        scalar("rpad", _PADDED, 0, check=_check_pad, evaluate=_padded),
         scalar(
             "replace",
             "string, string, [string='']",

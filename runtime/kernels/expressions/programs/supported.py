@@ -152,7 +152,10 @@ OPERATIONS: dict[str, Operation] = {
         eager=True,
         accepts=texts.are_joined,
     ),
-    "substring": Operation((("string", "=int", "=int"), ("string", "int", "int"))),
+    "substring": Operation(
+        each(("string", "binary"), ("=int",), ("=int",))
+        + each(("string", "binary"), ("int",), ("int",))
+    ),
     **dict.fromkeys(("trim", "ltrim", "rtrim"), Operation((("string",), ("string", "=string")))),
     "overlay": Operation((("string", "string", "=int", "=int"),), accepts=texts.near_places),
     "like": Operation(_TEXT_AND_CONSTANT, accepts=texts.like_pattern),
