@@ -44,7 +44,7 @@ def in_base64(step: Step, value: Any) -> Any:
     """`base64(bytes)`: as MIME has it, in lines of 76 letters with `\\r\\n` between them."""
     missing = -np.diff(bytes_of(value)[1]) % 3
     whole, ends = bytes_of(pc.binary_join_element_wise(value, _ZEROS.take(pa.array(missing)), b""))
-    letters = np.frombuffer(base64.b64encode(whole), np.uint8).copy()
+    letters = np.frombuffer(base64.b64encode(whole.tobytes()), np.uint8).copy()
     ends = ends // 3 * 4
     last = ends[1:]
     letters[last[missing > 0] - 1] = letters[last[missing > 1] - 2] = ord("=")
