@@ -191,8 +191,15 @@ def _replaced(expression: Expression, results: dict[Canonical, AttributeReferenc
     return expression.map_children(lambda child: _replaced(child, results))
 
 
+_ALONE = frozenset((204, 251))
+"""The `exact_kind` of functions over iterators of pandas or Arrow batches."""
+
+
 def _evaluable(expressions: tuple[Expression, ...]) -> Iterator[PythonUDF]:
-    """The calls that can be made now: all of the first one's kind, with arguments without calls."""
+    """The calls that can be made now: all of the first one's kind, with arguments without calls.
+
+    Of functions over iterators it is the first one alone.
+    """
     first: int | None = None
 
     def visit(expression: Expression) -> Iterator[PythonUDF]:
@@ -200,7 +207,7 @@ def _evaluable(expressions: tuple[Expression, ...]) -> Iterator[PythonUDF]:
         if (
             isinstance(expression, PythonUDF)
             and _is_call(expression)
-            and first in (None, expression.exact_kind)
+            and (first is None or first == expression.exact_kind not in _ALONE)
             and _can_evaluate(expression)
         ):
             first = expression.exact_kind
