@@ -169,7 +169,7 @@ _check_padded_texts = taking(_PADDED)
 
 
 def _check_pad(call: Call, conf: Conf) -> Expression:
-    """Of bytes, and with bytes if with any, bytes by a method; all else are strings."""
+    """Bytes padded with bytes stay bytes, by a method of Spark's; all else is padded as strings."""
     value, pads = call.arguments[:1], call.arguments[2:]
     is_binary = all(isinstance(a.data_type, BinaryType) for a in (*value, *pads))
     if len(call.arguments) not in (2, 3) or not is_binary:

@@ -42,7 +42,7 @@ _ZEROS = pa.array([b"", b"\0", b"\0\0"], pa.binary())
 
 def in_base64(step: Step, value: Any) -> Any:
     """`base64(bytes)`: as MIME has it, in lines of 76 letters with `\\r\\n` between them."""
-    missing = -np.diff(bytes_of(value)[1]) % 3
+    missing = -numbers(pc.fill_null(pc.binary_length(value), 0)) % 3
     whole, ends = bytes_of(pc.binary_join_element_wise(value, _ZEROS.take(pa.array(missing)), b""))
     letters = np.frombuffer(base64.b64encode(whole.tobytes()), np.uint8).copy()
     ends = ends // 3 * 4
