@@ -47,7 +47,9 @@ class Data:
 
     @cached_property
     def batch(self) -> Any:
-        return self.table.combine_chunks().to_batches()[0]
+        """The rows as one batch; nulls have bytes behind them, as after a choice of columns."""
+        (made,) = self.table.combine_chunks().to_batches()
+        return pa.RecordBatch.from_arrays(list(map(_hiding, made.columns)), made.schema.names)
 
     @cached_property
     def encoded(self) -> Any:
@@ -72,6 +74,15 @@ class Data:
     @property
     def schema(self) -> str:
         return ", ".join(f"{column.name} {column.data_type.sql}" for column in self.columns)
+
+
+def _hiding(column: Any) -> Any:
+    """The same values, with bytes behind the nulls among strings and binaries."""
+    if not (pa.types.is_string(column.type) or pa.types.is_binary(column.type)):
+        return column
+    _, *buffers = column.fill_null(pa.scalar(b"hides").cast(column.type)).buffers()
+    validity = column.is_valid().buffers()[1]
+    return pa.Array.from_buffers(column.type, len(column), [validity, *buffers])
 
 
 DATA = Data(table, tuple(COLUMNS.values()))

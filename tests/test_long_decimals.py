@@ -53,16 +53,17 @@ def value_of(precision: int, chance: random.Random) -> int | None:
     return found if found is None or chance.random() < 0.6 else -found
 
 
+def decimals(precision: int, scale: int, count: int, chance: random.Random) -> Any:
+    drawn = [value_of(precision, chance) for _ in range(count)]
+    whole = pa.array([None if n is None else Decimal(n) for n in drawn], pa.decimal128(38, 0))
+    return whole.view(pa.decimal128(38, scale)).cast(pa.decimal128(precision, scale))
+
+
 def rows(columns: tuple[AttributeReference, ...], chance: random.Random) -> pa.Table:
     arrays: dict[str, Any] = {}
     for column in columns:
         assert isinstance(column.type_, DecimalType)
-        precision, scale = column.type_.precision, column.type_.scale
-        drawn = [value_of(precision, chance) for _ in range(ROWS)]
-        whole = pa.array([None if n is None else Decimal(n) for n in drawn], pa.decimal128(38, 0))
-        arrays[column.name] = whole.view(pa.decimal128(38, scale)).cast(
-            pa.decimal128(precision, scale)
-        )
+        arrays[column.name] = decimals(column.type_.precision, column.type_.scale, ROWS, chance)
     return pa.table(arrays)
 
 
@@ -101,12 +102,6 @@ def test_quotients_remainders_and_signs(session: SparkSession, ansi: bool, tmp_p
     assert not found, "\n".join(found)
 
 
-def column_of(precision: int, scale: int, chance: random.Random) -> Any:
-    drawn = (value_of(precision, chance) for _ in range(20))
-    found = [None if n is None else Decimal(n).scaleb(-scale) for n in drawn]
-    return pa.array(found, pa.decimal128(precision, scale))
-
-
 def test_quotients_found_in_64_bits_have_room_whatever_the_types() -> None:
     chance = random.Random(SEED)
     exact = Context(prec=99)
@@ -120,7 +115,7 @@ def test_quotients_found_in_64_bits_have_room_whatever_the_types() -> None:
             continue
         kind = f"decimal({p - s + t + scale},{scale})"
         step = Step("/", (0, 1), kind, kinds=kinds, mode="LEGACY")
-        left, right = column_of(p, s, chance), column_of(q, t, chance)
+        left, right = decimals(p, s, 20, chance), decimals(q, t, 20, chance)
         wanted = [
             None
             if a is None or not b

@@ -24,6 +24,7 @@ from stateplan.planner.model.expressions.core import (
     Literal,
 )
 from stateplan.planner.model.functions import resolve
+from stateplan.planner.model.functions.shapes import original
 from stateplan.planner.model.ids import id_scope
 from stateplan.planner.model.plans.query_plan import QueryPlan
 from stateplan.planner.model.schemas.types import (
@@ -186,10 +187,13 @@ _COUNTED = (IntegralType, DateType, TimestampType, TimestampNTZType)
 
 def _is_huge(node: Expression) -> bool:
     """Whether a value of the data would be taken for a size: no engine holds such results."""
-    return isinstance(node, Call) and any(
+    if not isinstance(node, Call):
+        return False
+    called = original(node) if node.name == "static_invoke" else node
+    return any(
         isinstance(argument, AttributeReference) and isinstance(argument.type_, _COUNTED)
-        for position, argument in enumerate(node.arguments)
-        if position in _SIZES.get(node.name, ())
+        for position, argument in enumerate(called.arguments)
+        if position in _SIZES.get(called.name, ())
     )
 
 

@@ -170,13 +170,16 @@ _check_padded_texts = taking(_PADDED)
 
 def _check_pad(call: Call, conf: Conf) -> Expression:
     """Bytes padded with bytes stay bytes, by a method of Spark's; all else is padded as strings."""
-    value, pads = call.arguments[:1], call.arguments[2:]
-    is_binary = all(isinstance(a.data_type, BinaryType) for a in (*value, *pads))
-    if len(call.arguments) not in (2, 3) or not is_binary:
+    arguments = call.arguments
+    if len(arguments) == 2:
+        arguments += (Literal(value=b"\0", type_=BINARY),)
+    if (
+        len(arguments) != 3
+        or not all(isinstance(a.data_type, BinaryType) for a in arguments[::2])
+        or conf.flag("spark.sql.legacy.lpadRpadAlwaysReturnString")
+    ):
         return _check_padded_texts(call, conf)
-    zero = Literal(value=b"\0", type_=BINARY)
-    full = with_arguments(call, (*call.arguments, *(() if pads else (zero,))))
-    typed = check_types(full, ["binary", "int", "binary"], conf)
+    typed = check_types(with_arguments(call, arguments), ["binary", "int", "binary"], conf)
     options = (call.name, f"ByteArray.{call.name}", "{args}")
     return like_call(typed, "static_invoke", *typed.arguments, options=options)
 

@@ -41,6 +41,7 @@ DEFAULTS: dict[str, str] = {
     "spark.sql.groupByAliases": "true",
     "spark.sql.crossJoin.enabled": "true",
     "spark.sql.legacy.allowHashOnMapType": "false",
+    "spark.sql.legacy.lpadRpadAlwaysReturnString": "false",
     "spark.sql.lateralColumnAlias.enableImplicitResolution": "true",
     "spark.sql.optimizer.excludedRules": "",
     "spark.sql.optimizer.inSetConversionThreshold": "10",

@@ -207,7 +207,8 @@ def _evaluable(expressions: tuple[Expression, ...]) -> Iterator[PythonUDF]:
         if (
             isinstance(expression, PythonUDF)
             and _is_call(expression)
-            and (first is None or first == expression.exact_kind not in _ALONE)
+            and first not in _ALONE
+            and first in (None, expression.exact_kind)
             and _can_evaluate(expression)
         ):
             first = expression.exact_kind

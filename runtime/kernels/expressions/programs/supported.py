@@ -153,8 +153,7 @@ OPERATIONS: dict[str, Operation] = {
         accepts=texts.are_joined,
     ),
     "substring": Operation(
-        each(("string", "binary"), ("=int",), ("=int",))
-        + each(("string", "binary"), ("int",), ("int",))
+        tuple((text, size, size) for text in ("string", "binary") for size in ("=int", "int"))
     ),
     **dict.fromkeys(("trim", "ltrim", "rtrim"), Operation((("string",), ("string", "=string")))),
     "overlay": Operation((("string", "string", "=int", "=int"),), accepts=texts.near_places),

@@ -148,7 +148,7 @@ def trunc(step: Step, value: Any, unit: Value) -> Any:
         monday = earlier + np.int32(1) + np.fmod(np.fmod(np.int32(3) - earlier, 7) + 7, 7)
         return made(monday.astype(np.int32), value)
     firsts = _truncated_days(days.astype(np.int64), word)
-    if word == "QUARTER":  # of a date, as Java has it; other days are counted in 32 bits
+    if word == "QUARTER":  # Spark checks its first day; a month's or year's wraps around in 32 bits
         return _dates(step, firsts, value)
     return made(firsts.astype(np.int32), value)
 
