@@ -76,6 +76,16 @@ class FlatMapGroupsInPythonExec(InPandasOrArrow, UnaryExec):
     attributes: Attributes
     arrow: bool = False
 
+    @property
+    def keys_by_child(self) -> tuple[Attributes, ...]:
+        """What makes the groups of the child."""
+        return (self.keys,)
+
+    @property
+    def given_by_child(self) -> tuple[Attributes, ...]:
+        """What the function gets of the child."""
+        return (self.function.columns,)
+
     @cached_property
     def required_child_distribution(self) -> tuple[Distribution, ...]:
         return (clustered(self.keys),)
@@ -137,6 +147,17 @@ class FlatMapCoGroupsInPythonExec(InPandasOrArrow, SparkPlan):
     function: PythonUDF
     attributes: Attributes
     arrow: bool = False
+
+    @property
+    def keys_by_child(self) -> tuple[Attributes, ...]:
+        """What makes the groups of each child."""
+        return self.left_keys, self.right_keys
+
+    @property
+    def given_by_child(self) -> tuple[Attributes, ...]:
+        """What the function gets of each child."""
+        columns, count = self.function.columns, len(self.left.output) - len(self.left_keys)
+        return columns[:count], columns[count:]
 
     @cached_property
     def output_partitioning(self) -> Partitioning:

@@ -157,6 +157,8 @@ def innermost(error: BaseException) -> tuple[str | None, str]:
             found = (condition, message)
             reading = _READING.search(message)
             file = reading[1] if reading else file
+        if isinstance(cause, KernelError) and cause.condition == "PYTHON_EXCEPTION":
+            break  # what the user's code has raised is a part of its text
     innermost_condition, text = found
     text = f"{text} (file {file})" if file not in text else text
     of_file = _OF_FILE.search(text)

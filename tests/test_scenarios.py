@@ -31,7 +31,6 @@ REFUSED = (
     "collated-columns",
     "collated-distinct",
     "collated-keys",
-    "python-functions-over-groups",
     "session-lists-merged",
     "session-lists-partitions",
 )

@@ -8,7 +8,7 @@ a Python function of the engine's runs in this process.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -49,6 +49,7 @@ from .evaluating import evaluator
 from .local_rows import ROW, FileRows, Holder, LocalRows, Rows, dataframe, united
 from .placing import placing
 from .python_calls import PythonCalls
+from .python_groups import PythonGroups
 from .reader_settings import changed_settings
 
 if TYPE_CHECKING:
@@ -295,14 +296,14 @@ class EmbeddedEngine(Engine):
             arrived.scan(spec.scans)
         else:
             arrived = ArrivedRows(spec, None if node.single else placing(node))
-            self._rows.hand_over(frame, arrived.take)
+            arrived.take(self._rows.over_partitions(frame, arrived.dealt))
         reports = RunningTasks(spec, self._processes)
         outputs = reports.run(arrived)
         return self._rows.local(outputs, schema_of(node.output)), reports
 
     def run_once(self, frame: DataFrame, node: Kernel, spec: TaskSpec) -> DataFrame:
         arrived = ArrivedRows(spec, None if node.single else placing(node))
-        self._rows.hand_over(frame, arrived.take)
+        arrived.take(self._rows.over_partitions(frame, arrived.dealt))
         return self._rows.local(run_without_state(spec, arrived), schema_of(node.output))
 
     def subquery(self, frame: DataFrame, columns: Sequence[AttributeReference]) -> DataFrame:
@@ -342,17 +343,14 @@ class EmbeddedEngine(Engine):
             return cast("DataFrame", frame.here(encoded=True).made(kind, made))
         return cast("DataFrame", self._rows.arriving(frame, kind).made(kind, made))
 
-    def call_python(
-        self, frame: DataFrame, calls: PythonCalls, columns: Sequence[AttributeReference]
+    def call_python(self, frame: DataFrame, calls: PythonCalls, kind: StructType) -> DataFrame:
+        return cast("DataFrame", self._rows.arriving(frame, kind).over_parts(kind, calls.rows))
+
+    def call_python_on_groups(
+        self, frames: Sequence[DataFrame], calls: PythonGroups, kind: StructType
     ) -> DataFrame:
-        names = [column_name(column) for column in columns]
-
-        def made(batches: Iterable[Any]) -> Iterator[Any]:
-            for batch in calls.rows(batches):
-                yield batch.rename_columns(names)
-
-        kind = schema_of(columns)
-        return cast("DataFrame", self._rows.arriving(frame, kind).over_parts(kind, made))
+        rows = calls.results([self._rows.all_of(frame) for frame in frames])
+        return self._rows.local([list(rows)], kind)
 
     def failure(self, error: BaseException) -> BaseException:
         failures = list(self._rows.failures)

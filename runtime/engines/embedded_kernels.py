@@ -31,17 +31,6 @@ Dealt = list[list[PlacedRows]]
 """Rows by task."""
 
 
-class KeptRows:
-    """Rows as they came."""
-
-    def __init__(self) -> None:
-        self.batches: list[Any] = []
-
-    def take(self, batches: Iterable[Any]) -> None:
-        """Take in a partition."""
-        self.batches += list(batches)
-
-
 class ArrivedRows:
     """The rows of a kernel, dealt out to its tasks as they arrive; grouped, if that leaves few."""
 
@@ -52,14 +41,22 @@ class ArrivedRows:
         self._parts: list[list[PlacedRows]] = [[] for _ in range(spec.tasks)]
         self.seen: list[SeenTimes] = []
 
-    def take(self, batches: Iterable[Any]) -> None:
-        """Take in a partition that the engine has computed."""
+    def dealt(self, batches: Iterable[Any]) -> list[Dealt]:
+        """A partition's rows by task, chunk by chunk."""
+        found = []
         for batch in batches if self._early is None else in_chunks(batches):
             if not batch.num_rows:
                 continue
             keys = self._keys_in(batch)
             rows = placed(self._early, list(batch.columns), batch.num_rows, keys, origin=0)
-            self._keep(self._by_task(rows))
+            found.append(self._by_task(rows))
+        return found
+
+    def take(self, partitions: Iterable[list[Dealt]]) -> None:
+        """Take in what `dealt` makes of partitions."""
+        for chunks in partitions:
+            for chunk in chunks:
+                self._keep(chunk)
 
     def scan(self, scans: Sequence[Scan]) -> None:
         """Read files, several parts at a time."""

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType, as_nullable
 from ..frames import spark_schema
 from .embedded_calls import HELD, ArrivingRows, Calling, Giving
-from .embedded_kernels import KeptRows
 from .embedded_plans import RememberedPlans
 from .local_rows import ROW, ComingRows, FileRows, Holder, LocalRows, Over, Part, Rows, each
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+T = TypeVar("T")
 
 
 class RowCrossing:
@@ -50,22 +53,30 @@ class RowCrossing:
             kind = cast("StructType", type_from_json(frame.schema.jsonValue()))
         return ComingRows(kind=kind, below=frame, call=self._mapped)
 
-    def hand_over(self, frame: DataFrame, take: Callable[[Iterable[Any]], None]) -> None:
-        """Hand rows to a function, partition by partition; the engine may compute them for it."""
+    def over_partitions(self, frame: DataFrame, take: Callable[[Iterable[Any]], T]) -> list[T]:
+        """What a function makes of each partition; the engine may compute its rows for it.
+
+        In the order of the partitions; where the engine computes them, as they come.
+        """
         here = frame.here() if isinstance(frame, FileRows) else frame
         if isinstance(here, LocalRows):
-            each(take, here.parts)
-            return
+            return each(take, here.parts)
 
         rows = self.arriving(frame, StructType(()))
         assert isinstance(rows, ComingRows)
+        taken: list[T] = []
 
         def taking(batches: Iterable[Any]) -> Iterable[Any]:
-            take(rows.through(batches))
+            taken.append(take(rows.through(batches)))
             return ()
 
         handed = self._mapped(rows.below, taking, spark_schema(ROW))
         handed.write.format("noop").mode("overwrite").save()
+        return taken
+
+    def all_of(self, frame: DataFrame) -> list[Any]:
+        """All batches."""
+        return list(chain.from_iterable(self.over_partitions(frame, list)))
 
     def _mapped(self, frame: DataFrame, function: Over, schema: Any) -> DataFrame:
         def called(batches: Iterator[Any]) -> Iterator[Any]:
@@ -103,12 +114,11 @@ class RowCrossing:
         """The rows, computed now and once, and held in this process."""
         if isinstance(frame, LocalRows):
             return cast("DataFrame", frame.kept())
-        rows = KeptRows()
         schema = frame.schema
         names = [f"c{i}" for i in range(len(frame.columns))]
-        self.hand_over(frame.toDF(*names), rows.take)
+        batches = self.all_of(frame.toDF(*names))
         typed = type(schema)([_renamed(f, n) for f, n in zip(schema.fields, names, strict=True)])
-        return self._given([rows.batches], typed, "batch").toDF(*frame.columns)
+        return self._given([batches], typed, "batch").toDF(*frame.columns)
 
     def _given(self, parts: Sequence[Part], schema: Any, holder: Holder) -> DataFrame:
         """A DataFrame of the engine's: a partition for each part."""

@@ -20,6 +20,7 @@ from ..kernels.task import TaskSpec
 from ..plan.facts import EngineFacts, Reader
 from ..sources.parquet import ENABLED
 from .python_calls import PythonCalls
+from .python_groups import PythonGroups
 from .reader_settings import reads_as_usual
 from .settings import default_tasks
 
@@ -257,15 +258,25 @@ class Engine(ABC):
         """
         raise InternalError(f"{self.facts.name} computes all expressions itself")
 
-    def call_python(
-        self, frame: DataFrame, calls: PythonCalls, columns: Sequence[AttributeReference]
-    ) -> DataFrame:
+    def call_python(self, frame: DataFrame, calls: PythonCalls, kind: StructType) -> DataFrame:
         """What the user's Python functions make of the rows.
 
         Args:
             frame: the rows, their columns in the order in which the calls number them.
             calls: functions over columns give columns behind the frame's own.
-            columns: those that come out.
+            kind: the columns that come out.
+        """
+        raise InternalError(f"{self.facts.name} calls Python functions itself")
+
+    def call_python_on_groups(
+        self, frames: Sequence[DataFrame], calls: PythonGroups, kind: StructType
+    ) -> DataFrame:
+        """What a Python function of the user's makes of the rows of each key.
+
+        Args:
+            frames: the rows of each side, their columns in the order in which it numbers them.
+            calls: the function.
+            kind: the columns that come out.
         """
         raise InternalError(f"{self.facts.name} calls Python functions itself")
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from os import cpu_count
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,8 @@ from ..state.rows import columns_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+
+T = TypeVar("T")
 
 ROW = StructType((StructField("row", IntegerType()),))
 """What stands for the columns of rows that have none."""
@@ -269,7 +271,7 @@ def dataframe(frame: DataFrame | Rows) -> DataFrame:
     return frame.frame if isinstance(frame, Rows) else frame
 
 
-def each(run: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+def each(run: Callable[[Any], T], parts: Sequence[Any]) -> list[T]:
     """A function over each part, some at a time."""
     if len(parts) < 2:
         return list(map(run, parts))

@@ -11,6 +11,7 @@ import json
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BytesIO
 from typing import Any
 
@@ -65,104 +66,96 @@ class PythonCall:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PythonCalls:
-    """Calls that run together.
+class GivenColumns:
+    """Columns of rows as Spark sends them to PySpark's worker.
+
+    Attributes:
+        places: which columns, in PySpark's order.
+        schema: those, a StructType as JSON.
+        zone: the session's time zone.
+    """
+
+    places: tuple[int, ...]
+    schema: str
+    zone: str
+
+    @cached_property
+    def sent(self) -> Any:
+        """Their Arrow schema."""
+        from pyspark.sql.pandas.types import to_arrow_schema
+        from pyspark.sql.types import StructType
+
+        schema = StructType.fromJson(json.loads(self.schema))
+        return to_arrow_schema(schema, timezone=self.zone)
+
+    def of(self, batches: Iterable[Any]) -> Any:
+        """Those of all rows, as one batch."""
+        given = [batch for batch in batches if batch.num_rows]
+        if not given:
+            empty = [pa.nulls(0, field.type) for field in self.sent]
+            return pa.RecordBatch.from_arrays(empty, schema=self.sent)
+        whole = concat(given)
+        columns = [
+            _under(whole.column(place), wanted.type)
+            for place, wanted in zip(self.places, self.sent, strict=True)
+        ]
+        return columns_of(columns, self.sent, whole.num_rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerCalls:
+    """What PySpark's worker is asked for.
 
     Attributes:
         kind: PySpark's number (PythonEvalType) for the way in which functions get their rows.
-        calls: each gives a column; of a function over partitions there is one, which gives rows.
-        arguments: which columns of the rows they get, in PySpark's order.
-        schema: those, a StructType as JSON.
+        calls: each gives a column; of a function over partitions or groups there is one, which
+            gives rows.
         declared: the types of what they give, as Spark writes them.
         output: its Arrow schema.
-        over_partitions: whether the rows are one column of structs on their way, back too.
-        settings: the query's, by Spark's names; the session's time zone among them.
+        settings: the query's, by Spark's names.
     """
 
     kind: int
     calls: tuple[PythonCall, ...]
-    arguments: tuple[int, ...]
-    schema: str
     declared: tuple[str, ...]
     output: Any
-    over_partitions: bool
     settings: Mapping[str, str] = field(default_factory=dict)
 
-    def rows(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """The rows of a partition with the columns that the calls give; or what `results` gives.
+    @cached_property
+    def longest(self) -> int | None:
+        """How many rows Spark sends in a batch at most; None: all."""
+        most = int(self.settings.get(_MOST_ROWS, _USUAL_MOST_ROWS))
+        return most if most > 0 else None
 
-        Raises:
-            KernelError: as `results`.
-        """
-        if self.over_partitions:
-            yield from self.results(batches)
-            return
-        given = [batch for batch in batches if batch.num_rows]
-        if not given:
-            return
-        rows, made = concat(given), concat(list(self.results(given)))
-        columns, fields = [*rows.columns, *made.columns], [*rows.schema, *made.schema]
-        yield columns_of(columns, pa.schema(fields), rows.num_rows)
-
-    def results(self, rows: Iterable[Any]) -> Iterator[Any]:
-        """What the calls make of a partition.
+    def worked(self, stream: BytesIO, input_type: str, *, rows: bool) -> Iterator[Any]:
+        """What the worker makes of a stream in its protocol.
 
         Args:
-            rows: record batches, of which they get some columns.
-
-        Yields:
-            record batches: a column a call, a row for each row; or what a function over partitions
-            gives.
+            stream: the arguments, as functions of this kind get them.
+            input_type: what they are, a StructType as JSON.
+            rows: whether functions give rows, one column of structs on their way, not columns.
 
         Raises:
             KernelError: a function fails (`PYTHON_EXCEPTION`), or gives another type than it was
                 declared with (`ARROW_TYPE_MISMATCH`).
         """
         from pyspark.serializers import CPickleSerializer
-        from pyspark.util import PythonEvalType
         from pyspark.worker import EvalConf, RunnerConf, read_udfs
 
-        if self.kind == PythonEvalType.SQL_BATCHED_UDF:
-            yield from self._results_of_pickled(rows)
-            return
         runner, evaluation = RunnerConf(), EvalConf()
         runner.load(_texts(self.settings))
-        evaluation.load(_texts({"input_type": self.schema}))
+        evaluation.load(_texts({"input_type": input_type}))
         with users_code():
             run, _, reader, writer = read_udfs(  # type: ignore[no-untyped-call]
                 CPickleSerializer(), self._functions(), self.kind, runner, evaluation
             )
             made = BytesIO()
-            writer.dump_stream(run(0, reader.load_stream(self._stream(rows))), made)
-        if made.getbuffer().nbytes <= _INT.size:
+            writer.dump_stream(run(0, reader.load_stream(stream)), made)
+        if made.getbuffer().nbytes <= INT.size:
             return
-        made.seek(_INT.size)  # behind the mark that a stream begins
+        made.seek(INT.size)  # behind the mark that a stream begins
         for batch in pa.ipc.open_stream(made):
-            yield self._checked(_fields(batch) if self.over_partitions else batch)
-
-    def _results_of_pickled(self, rows: Iterable[Any]) -> Iterator[Any]:
-        """As `results`, of functions that natively get and give pickled values."""
-        from pyspark.sql.types import StructType
-
-        types = [f.dataType for f in StructType.fromJson(json.loads(self.schema)).fields]
-        functions = [call.of_values() for call in self.calls]
-        for batch in rows:
-            given = [
-                [kind.fromInternal(value) for value in from_arrow(batch.column(place), kind)]
-                for place, kind in zip(self.arguments, types, strict=True)
-            ]
-            columns = []
-            for call, (function, kind), wanted in zip(
-                self.calls, functions, self.output, strict=True
-            ):
-                arguments = [given[place] for place in call.places]
-                with users_code():
-                    values = [
-                        stored(kind.toInternal(function(*(a[row] for a in arguments))), kind)
-                        for row in range(batch.num_rows)
-                    ]
-                columns.append(_under(to_arrow(values, kind), wanted.type))
-            yield columns_of(columns, self.output, batch.num_rows)
+            yield self._checked(_fields(batch) if rows else batch)
 
     def _checked(self, batch: Any) -> Any:
         """Results under the types that were declared."""
@@ -184,64 +177,128 @@ class PythonCalls:
     def _functions(self) -> BytesIO:
         """The calls in the worker's protocol."""
         written = BytesIO()
-        written.write(_INT.pack(len(self.calls)))
+        written.write(INT.pack(len(self.calls)))
         for call in self.calls:
-            written.write(_INT.pack(len(call.places)))
+            written.write(INT.pack(len(call.places)))
             for place, name in zip(call.places, call.names, strict=True):
-                written.write(_INT.pack(place))
+                written.write(INT.pack(place))
                 written.write(_FLAG.pack(bool(name)))
                 if name:
                     _write_text(written, name)
-            written.write(_INT.pack(len(call.commands)))
+            written.write(INT.pack(len(call.commands)))
             for command in call.commands:
-                written.write(_INT.pack(len(command)))
+                written.write(INT.pack(len(command)))
                 written.write(command)
             written.write(_LONG.pack(0))  # names the call for profilers
         written.seek(0)
         return written
 
+
+@dataclass(frozen=True, kw_only=True)
+class PythonCalls(WorkerCalls):
+    """Calls that run together over rows as they come.
+
+    Attributes:
+        given: the columns that they get.
+        names: those of the columns that pass, if functions give columns.
+        over_partitions: whether the one function gets partitions, as structs on their way.
+    """
+
+    given: GivenColumns
+    names: tuple[str, ...]
+    over_partitions: bool
+
+    def rows(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """The rows of a partition with the columns that the calls give; or what `results` gives.
+
+        Raises:
+            KernelError: as `results`.
+        """
+        if self.over_partitions:
+            yield from self.results(batches)
+            return
+        given = [batch for batch in batches if batch.num_rows]
+        if not given:
+            return
+        rows, made = concat(given), concat(list(self.results(given)))
+        columns, names = [*rows.columns, *made.columns], [*self.names, *self.output.names]
+        yield pa.RecordBatch.from_arrays(columns, names=names)
+
+    def results(self, rows: Iterable[Any]) -> Iterator[Any]:
+        """What the calls make of a partition.
+
+        Args:
+            rows: record batches, of which they get some columns.
+
+        Returns:
+            record batches: a column a call, a row for each row; or what a function over partitions
+            gives.
+
+        Raises:
+            KernelError: as `worked`.
+        """
+        from pyspark.util import PythonEvalType
+
+        if self.kind == PythonEvalType.SQL_BATCHED_UDF:
+            return self._results_of_pickled(rows)
+        return self.worked(self._stream(rows), self.given.schema, rows=self.over_partitions)
+
+    def _results_of_pickled(self, rows: Iterable[Any]) -> Iterator[Any]:
+        """As `results`, of functions that natively get and give pickled values."""
+        from pyspark.sql.types import StructType
+
+        types = [f.dataType for f in StructType.fromJson(json.loads(self.given.schema)).fields]
+        functions = [call.of_values() for call in self.calls]
+        for batch in rows:
+            given = [
+                [kind.fromInternal(value) for value in from_arrow(batch.column(place), kind)]
+                for place, kind in zip(self.given.places, types, strict=True)
+            ]
+            columns = []
+            for call, (function, kind), wanted in zip(
+                self.calls, functions, self.output, strict=True
+            ):
+                arguments = [given[place] for place in call.places]
+                with users_code():
+                    values = [
+                        stored(kind.toInternal(function(*(a[row] for a in arguments))), kind)
+                        for row in range(batch.num_rows)
+                    ]
+                columns.append(_under(to_arrow(values, kind), wanted.type))
+            yield columns_of(columns, self.output, batch.num_rows)
+
     def _stream(self, rows: Iterable[Any]) -> BytesIO:
         """The arguments as an Arrow stream, in batches as long as Spark makes them."""
-        most = int(self.settings.get(_MOST_ROWS, _USUAL_MOST_ROWS))
-        sent = self._sent
-        parts = pa.schema([pa.field("in_struct", pa.struct(list(sent)))])
+        given = self.given.of(rows)
+        if self.over_partitions:
+            given = in_structs(given, "in_struct")
         stream = BytesIO()
-        with pa.ipc.new_stream(stream, parts if self.over_partitions else sent) as writer:
-            batches = [batch for batch in rows if batch.num_rows]
-            whole = concat(batches) if batches else pa.record_batch([], names=[])
-            for start in range(0, whole.num_rows, most if most > 0 else max(1, whole.num_rows)):
-                given = self._given(whole.slice(start, most if most > 0 else None), sent)
-                if self.over_partitions:
-                    columns = pa.StructArray.from_arrays(given.columns, fields=list(sent))
-                    given = pa.RecordBatch.from_arrays([columns], schema=parts)
-                writer.write_batch(given)
+        write_rows(stream, given, self.longest)
         stream.seek(0)
         return stream
 
-    @property
-    def _sent(self) -> Any:
-        """The Arrow schema in which Spark sends the arguments."""
-        from pyspark.sql.pandas.types import to_arrow_schema
-        from pyspark.sql.types import StructType
 
-        schema = StructType.fromJson(json.loads(self.schema))
-        return to_arrow_schema(schema, timezone=self.settings[TIME_ZONE])
-
-    def _given(self, batch: Any, sent: Any) -> Any:
-        columns = [
-            _under(batch.column(place), wanted.type)
-            for place, wanted in zip(self.arguments, sent, strict=True)
-        ]
-        return columns_of(columns, sent, batch.num_rows)
+INT, _LONG, _FLAG = struct.Struct("!i"), struct.Struct("!q"), struct.Struct("!?")
 
 
-_INT, _LONG, _FLAG = struct.Struct("!i"), struct.Struct("!q"), struct.Struct("!?")
+def in_structs(batch: Any, name: str) -> Any:
+    """Rows as one column of structs."""
+    fields = list(batch.schema)
+    columns = pa.StructArray.from_arrays(batch.columns, fields=fields)
+    return pa.RecordBatch.from_arrays([columns], names=[name])
+
+
+def write_rows(stream: BytesIO, rows: Any, longest: int | None, *, least: int = 0) -> None:
+    """Write rows as an Arrow stream: at least so many batches, of so many rows at most."""
+    with pa.ipc.new_stream(stream, rows.schema) as writer:
+        for start in range(0, max(least, rows.num_rows), longest or max(1, rows.num_rows)):
+            writer.write_batch(rows.slice(start, longest))
 
 
 def _texts(settings: Mapping[str, str]) -> BytesIO:
     """Settings in the worker's protocol."""
     written = BytesIO()
-    written.write(_INT.pack(len(settings)))
+    written.write(INT.pack(len(settings)))
     for name, value in settings.items():
         _write_text(written, name)
         _write_text(written, value)
@@ -251,7 +308,7 @@ def _texts(settings: Mapping[str, str]) -> BytesIO:
 
 def _write_text(stream: BytesIO, text: str) -> None:
     encoded = text.encode()
-    stream.write(_INT.pack(len(encoded)))
+    stream.write(INT.pack(len(encoded)))
     stream.write(encoded)
 
 

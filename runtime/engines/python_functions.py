@@ -10,7 +10,7 @@ import functools
 import inspect
 import json
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...physical.aggregate import result_column
@@ -27,11 +27,12 @@ from ...planner.model.expressions.python_functions import PythonUDF
 from ...planner.model.schemas.types import StructField, StructType
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.spark_sql import quote
-from ..arrow_types import arrow_schema, column_name
-from ..frames import schema_json, spark_schema
-from ..plan.nodes import CallPython
+from ..arrow_types import arrow_schema, column_name, column_names
+from ..frames import schema_json, schema_of, spark_schema
+from ..plan.nodes import CallPython, CallPythonOnGroups
 from .as_is import Frames, run_as_is
-from .python_calls import TIME_ZONE, PythonCall, PythonCalls
+from .python_calls import TIME_ZONE, GivenColumns, PythonCall, PythonCalls
+from .python_groups import GroupedRows, PythonGroups
 from .render import render, sql_of
 from .user_state import command_of
 
@@ -131,7 +132,7 @@ def _(node: CallPython, batch: Batch) -> DataFrame:
 
     if node.over_partitions:
         (function,) = node.functions
-        arguments.update((a.expr_id, a) for a in _columns(function))
+        arguments.update((a.expr_id, a) for a in function.columns)
         calls = [PythonCall(commands=(command_of(function),), places=(0,), names=("",))]
     else:
         calls = [call(function) for function in node.functions]
@@ -143,14 +144,71 @@ def _(node: CallPython, batch: Batch) -> DataFrame:
     made = PythonCalls(
         kind=node.functions[0].exact_kind,
         calls=tuple(calls),
-        arguments=tuple(ids.index(id_) for id_ in arguments),
-        schema=json.dumps(schema_json(StructType(tuple(fields)))),
+        given=GivenColumns(
+            places=tuple(ids.index(id_) for id_ in arguments),
+            schema=_schema_text(fields),
+            zone=batch.context.conf.time_zone,
+        ),
         declared=tuple(a.data_type.simple for a in node.results),
         output=arrow_schema(node.results),
+        names=tuple(column_names(rows)),
         over_partitions=node.over_partitions,
         settings=_worker_settings(batch.context.conf),
     )
-    return batch.engine.call_python(render(node.child, batch), made, node.output)
+    return batch.engine.call_python(render(node.child, batch), made, schema_of(node.output))
+
+
+@render.register(CallPythonOnGroups)
+def _(node: CallPythonOnGroups, batch: Batch) -> DataFrame:
+    sides, places = [], []
+    for rows, keys, given in zip(node.inputs, node.keys, node.given, strict=True):
+        side, own = _grouped_rows(rows.output, keys, given, batch.context.conf)
+        sides.append(side)
+        places += own
+    function = PythonCall(
+        commands=(command_of(node.function),), places=tuple(places), names=("",) * len(places)
+    )
+    calls = PythonGroups(
+        kind=node.function.exact_kind,
+        calls=(function,),
+        declared=tuple(a.data_type.simple for a in node.results),
+        output=arrow_schema(node.results),
+        settings=_worker_settings(batch.context.conf),
+        sides=tuple(sides),
+        placing=node.placing,
+        partitions=node.partitions,
+        together=node.together,
+    )
+    frames = [render(rows, batch) for rows in node.inputs]
+    return batch.engine.call_python_on_groups(frames, calls, schema_of(node.output))
+
+
+def _grouped_rows(
+    columns: Attributes, keys: Attributes, given: Attributes, conf: Conf
+) -> tuple[GroupedRows, list[int]]:
+    """What the worker gets of an input; and where it finds the keys and the function's rows in it.
+
+    Keys that the function does not get come first. PySpark is told how many numbers follow, how
+    many of them are keys, and those.
+    """
+    ids, names = [a.expr_id for a in columns], [a.expr_id for a in given]
+    sent = (*(key for key in keys if key.expr_id not in names), *given)
+    places = [a.expr_id for a in sent]
+    values = range(len(sent) - len(given), len(sent))
+    found = [*(places.index(key.expr_id) for key in keys), *values]
+    rows = GroupedRows(
+        keys=tuple(ids.index(key.expr_id) for key in keys),
+        given=GivenColumns(
+            places=tuple(map(ids.index, places)),
+            schema=_schema_text(StructField(a.name, a.data_type) for a in sent),
+            zone=conf.time_zone,
+        ),
+    )
+    return rows, [len(found) + 1, len(keys), *found]
+
+
+def _schema_text(fields: Iterable[StructField]) -> str:
+    return json.dumps(schema_json(StructType(tuple(fields))))
 
 
 _WORKER_SETTINGS = tuple(
@@ -181,15 +239,14 @@ def _worker_settings(conf: Conf) -> dict[str, str]:
 @run_as_is.register(MapInPythonExec)
 def _(node: MapInPythonExec, inputs: Frames, batch: Batch) -> DataFrame:
     function, _ = unpickled(node.function)
-    rows = inputs[0].selectExpr(*_under_their_names(_columns(node.function)))
+    rows = inputs[0].selectExpr(*_under_their_names(node.function.columns))
     run = rows.mapInArrow if node.arrow else rows.mapInPandas
     return _renamed(run(function, _schema(node.attributes), node.barrier), node.attributes)
 
 
 @run_as_is.register(FlatMapGroupsInPythonExec)
 def _(node: FlatMapGroupsInPythonExec, inputs: Frames, batch: Batch) -> DataFrame:
-    columns = _columns(node.function)
-    grouped, hidden = _grouped(inputs[0], node.keys, columns)
+    grouped, hidden = _grouped(inputs[0], node.keys, node.function.columns)
     function = _without(unpickled(node.function)[0], [hidden], arrow=node.arrow)
     run = grouped.applyInArrow if node.arrow else grouped.applyInPandas
     return _renamed(run(function, _schema(node.attributes)), node.attributes)
@@ -210,19 +267,12 @@ def _(node: AggregateInPythonExec, inputs: Frames, batch: Batch) -> DataFrame:
 
 @run_as_is.register(FlatMapCoGroupsInPythonExec)
 def _(node: FlatMapCoGroupsInPythonExec, inputs: Frames, batch: Batch) -> DataFrame:
-    columns = _columns(node.function)
-    count = len(node.left.output) - len(node.left_keys)
-    left, left_hidden = _grouped(inputs[0], node.left_keys, columns[:count])
-    right, right_hidden = _grouped(inputs[1], node.right_keys, columns[count:])
+    sides = zip(inputs, node.keys_by_child, node.given_by_child, strict=True)
+    (left, left_hidden), (right, right_hidden) = (_grouped(*side) for side in sides)
     function = _without(unpickled(node.function)[0], [left_hidden, right_hidden], arrow=node.arrow)
     both = left.cogroup(right)
     run = both.applyInArrow if node.arrow else both.applyInPandas
     return _renamed(run(function, _schema(node.attributes)), node.attributes)
-
-
-def _columns(call: PythonUDF) -> Attributes:
-    """What an operator's function gets."""
-    return tuple(a for a in call.arguments if isinstance(a, AttributeReference))
 
 
 def _under_their_names(columns: Attributes) -> list[str]:

@@ -151,6 +151,7 @@ class BatchFacts:
             mean the same to Spark and to Arrow.
         deals_out: whether an operator's tasks may compute what another one takes.
         readers: per source or table of files, how they are read.
+        adaptive: whether Spark puts small partitions of a shuffle together.
     """
 
     conf: Conf = field(default_factory=Conf)
@@ -163,3 +164,4 @@ class BatchFacts:
     files: Mapping[str, Mapping[str, DataType]] = field(default_factory=dict)
     deals_out: bool = True
     readers: Mapping[str, Reader] = field(default_factory=dict)
+    adaptive: bool = False

@@ -14,6 +14,7 @@ from ...planner.model.ids import id_scope
 from . import aggregation as aggregation  # their operators register themselves
 from . import joins as joins
 from . import metrics as metrics
+from . import python_groups as python_groups
 from . import stateful as stateful
 from . import user_state as user_state
 from .facts import BatchFacts

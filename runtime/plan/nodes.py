@@ -13,7 +13,7 @@ Columns are known by their ids: names are for reading, and mean nothing.
     Kernel                             one of our stateful operators, over one input or several
     ObserveEventTime, ObserveMetrics, ObserveBuffers, CountRows   figures of the rows that pass
                                        (observing_nodes.py)
-    CallPython                         the user's Python functions, called in this process
+    CallPython, CallPythonOnGroups     the user's Python functions, called in this process
     AsIs                               an operator that the engine runs as Spark does
 """
 
@@ -276,6 +276,38 @@ class CallPython(UnaryRuntimeNode):
     @cached_property
     def output(self) -> Columns:
         return self.results if self.over_partitions else (*self.child.output, *self.results)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallPythonOnGroups(RuntimeNode):
+    """A Python function over the rows of each key, called by our own code, too.
+
+    Attributes:
+        inputs: one, or two of which the function gets a key's rows together.
+        keys: of each input.
+        placing: which of the keys say in which partition a row is.
+        partitions: how many of these there are.
+        together: whether keys are sorted over all of them; else in each.
+        given: the columns of each input that the function gets.
+        function: the function.
+        results: what it gives.
+    """
+
+    child_fields = ("inputs",)
+    expression_fields = ("function",)
+
+    inputs: tuple[RuntimeNode, ...]
+    keys: tuple[Columns, ...]
+    placing: tuple[int, ...]
+    partitions: int
+    together: bool
+    given: tuple[Columns, ...]
+    function: PythonUDF
+    results: Columns
+
+    @property
+    def output(self) -> Columns:
+        return self.results
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from .nodes import (
     Apart,
     AsIs,
     CallPython,
+    CallPythonOnGroups,
     Exchange,
     Expand,
     Kernel,
@@ -225,6 +226,12 @@ def _(node: PassingLimit) -> str:
 def _(node: CallPython) -> str:
     where = " over partitions" if node.over_partitions else ""
     return f"{_list(node.functions)}, {_list(node.results)}{where}"
+
+
+@arguments.register
+def _(node: CallPythonOnGroups) -> str:
+    keys = " and ".join(map(_list, node.keys))
+    return f"{_list([node.function])}, {_list(node.results)}, by {keys}"
 
 
 @arguments.register

@@ -26,6 +26,7 @@ from ...planner.model.expressions.core import Alias, GetStructField
 from ...planner.model.expressions.predicates import split_conjuncts
 from ...planner.model.functions.build import struct_of
 from ...planner.model.schemas.types import StructType
+from ...planner.model.tree import replace
 from .facts import BatchFacts
 from .nodes import AsIs, Expand, ReadSource, ReadTable, RuntimeNode, Select
 from .observing_nodes import ObserveEventTime
@@ -103,6 +104,10 @@ def _(node: EventTimeWatermarkExec, facts: BatchFacts) -> RuntimeNode:
 
 
 @translate.register(AdaptiveSparkPlanExec)
+def _(node: AdaptiveSparkPlanExec, facts: BatchFacts) -> RuntimeNode:
+    return translate(node.child, replace(facts, adaptive=True))
+
+
 @translate.register(ColumnarToRowExec)
 @translate.register(StreamingLocalLimitExec)
 @translate.register(WindowGroupLimitExec)

@@ -212,5 +212,16 @@ def test_functions_in_python_get_columns_and_run_here() -> None:
     """)
 
 
+def test_functions_over_groups_run_here() -> None:
+    code = "events.groupBy('user').applyInPandas(lambda rows: rows, 'user string, qty int')"
+    plan = of_code({"python": code, "mode": "append"})
+    assert text(runtime_plan(plan, BatchFacts(conf=STORES, engine=EMBEDDED))) == tree("""
+        CallPythonOnGroups [<lambda>(user#0, ts#1, qty#2, price#3)#4], [user#5, qty#6], by [user#0]
+        +- Select (in Arrow) [user#0, user#0, ts#1, qty#2, price#3]
+           +- CountRows events
+              +- ReadSource events [user#0, ts#1, qty#2, price#3]
+    """)
+
+
 def test_functions_that_get_pickled_rows_run_here_too() -> None:
     assert called(", useArrow=False") == called("")

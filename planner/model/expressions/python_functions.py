@@ -61,6 +61,11 @@ class PythonUDF(UserFunction):
     exact_kind: int = 0
     names: tuple[str, ...] = ()
 
+    @property
+    def columns(self) -> tuple[AttributeReference, ...]:
+        """What the function of an operator gets."""
+        return tuple(a for a in self.arguments if isinstance(a, AttributeReference))
+
     @cached_property
     def spec(self) -> FunctionSpec:
         return FunctionSpec(

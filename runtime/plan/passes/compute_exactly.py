@@ -38,6 +38,7 @@ from ..nodes import (
     Aggregate,
     AsIs,
     CallPython,
+    CallPythonOnGroups,
     Exchange,
     Expand,
     Kernel,
@@ -134,9 +135,9 @@ class _Exactly:
     def _is_here(self, node: RuntimeNode) -> bool:
         """Whether rows are in this process, where our own code computes sooner than the engine."""
         match node:
-            case Kernel() | Observed():
+            case Kernel() | Observed() | CallPythonOnGroups():
                 return True
-            case ReadSource(name=name):
+            case ReadSource(name=name) | ReadTable(name=name):
                 reader = self._facts.readers.get(name)
                 return reader is None or reader.here
             case Select(in_arrow=True) | Expand(in_arrow=True) | Exchange() | CallPython():
