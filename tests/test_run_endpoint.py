@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 pytestmark = pytest.mark.embedded
@@ -1003,7 +1004,10 @@ def test_what_is_refused_or_fails_at_rest_has_sparks_conditions(connect: Connect
         NumberFormatException,
         PythonException,
     )
-    from pyspark.sql.connect.functions import udf
+    from pyspark.sql.connect import functions as F
+
+    def joined(numbers: pd.Series) -> str:
+        return str(numbers.sum())
 
     people = _people(connect())
     refused = {
@@ -1011,6 +1015,9 @@ def test_what_is_refused_or_fails_at_rest_has_sparks_conditions(connect: Connect
         "UNRESOLVED_ROUTINE": lambda: people.selectExpr("nope(id)").collect(),
         "MISSING_AGGREGATION": lambda: people.groupBy("k").agg(people.id).collect(),
         "TABLE_OR_VIEW_NOT_FOUND": lambda: people.sparkSession.sql("SELECT * FROM nope").collect(),
+        "INVALID_PANDAS_UDF_PLACEMENT": lambda: (
+            people.groupBy("k").agg(F.pandas_udf(joined, "string")("id"), F.sum("id")).collect()
+        ),
     }
     for condition, act in refused.items():
         with pytest.raises(AnalysisException) as raised:
@@ -1021,7 +1028,7 @@ def test_what_is_refused_or_fails_at_rest_has_sparks_conditions(connect: Connect
     with pytest.raises(ArithmeticException, match="ARITHMETIC_OVERFLOW"):
         people.selectExpr("9223372036854775807L AS big").agg({"big": "sum"}).collect()
     with pytest.raises(PythonException, match="ZeroDivisionError"):
-        people.select(udf(lambda n: n // 0, "int")("id")).collect()
+        people.select(F.udf(lambda n: n // 0, "int")("id")).collect()
 
 
 def test_types_that_spark_does_not_mix_are_not_mixed_at_rest(connect: Connect) -> None:
@@ -1124,6 +1131,28 @@ def test_rows_come_in_the_order_of_their_partitions(
     assert not row_order.lies_anyhow(asked, ())  # all would be read for the first
     united.write.parquet(str(tmp_path / "rows"))
     assert spark.read.parquet(str(tmp_path / "rows")).count() == 12
+
+
+def test_rows_of_files_at_rest_are_grouped_in_their_order(connect: Connect, tmp_path: Path) -> None:
+    from pyspark.sql.connect import functions as F
+
+    for number in range(1, 9):  # the largest is read first
+        numbers = range(number * 100, number * 100 + 40 - number)
+        _file(tmp_path / "lines" / f"{number}.csv", "".join(f"{n},{n % 2}\n" for n in numbers))
+    rows = connect().read.schema("n INT, k INT").csv(str(tmp_path / "lines"))
+    found = rows.groupBy("k").agg(F.collect_list("n").alias("list"), F.first("n").alias("first"))
+    every = [n for n in range(100, 900) if n % 100 < 40 - n // 100]
+    wanted = [[n for n in every if n % 2 == k] for k in (0, 1)]
+
+    def lists(rows: pd.DataFrame) -> pd.DataFrame:
+        return pd.DataFrame({"k": rows["k"][:1], "list": [rows["n"].tolist()]})
+
+    for _ in range(4):
+        assert [(r.k, r.list, r.first) for r in found.orderBy("k").collect()] == [
+            (k, wanted[k], 100 + k) for k in (0, 1)
+        ]
+        grouped = rows.groupBy("k").applyInPandas(lists, "k INT, list ARRAY<INT>")
+        assert [tuple(row) for row in grouped.collect()] == list(enumerate(wanted))
 
 
 def test_metrics_of_rows_at_rest(connect: Connect, tmp_path: Path) -> None:

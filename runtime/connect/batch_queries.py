@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 from ...planner.connect.analyze import analyze
 from ...planner.connect.failures import unsupported
 from ...planner.connect.places import Message
-from ...planner.model.errors import AnalysisError, RuntimeFailure, StateplanError
+from ...planner.model.errors import AnalysisError, PlanningError, RuntimeFailure, StateplanError
 from ..batch_inputs import readers_of
 from ..batch_time import with_batch_time
 from ..engines.batch import Batch
@@ -272,7 +272,7 @@ def _in_sparks_words(refusal: Callable[[], Exception | None]) -> Iterator[None]:
         yield
     except Exception as error:
         refused = refusal()
-        if isinstance(refused, AnalysisError) and not _ours(refused.condition):
+        if isinstance(refused, AnalysisError | PlanningError) and not _ours(refused.condition):
             raise refused from error
         raise _failure(error) from error
 
