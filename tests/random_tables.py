@@ -58,6 +58,15 @@ PYTHON = [
     "events.groupBy('user').applyInPandas(lambda rows: rows[['user']].head(1), 'user STRING')",
     "events.repartition(3, 'user').observe('all', F.count(F.lit(1)).alias('n')).select('user')",
     "events.sample(0.6, seed=5).select('user', 'qty')",
+    *(
+        f"events.groupBy({keys}).applyInPandas(lambda key, rows: rows.assign(what=str(key), "
+        "c=len(rows), s=rows['tiny'].sum())[['what', 'c', 's']].head(1), "
+        "'what STRING, c INT, s INT')"
+        for keys in ("'qty', 'ok'", "'ss'", "F.window('ts', '1 minute')", "'ntz'", "'bin'", "")
+    ),
+    "events.groupBy('user').cogroup(events.where('ok').groupBy(F.upper('user')))"
+    ".applyInArrow(lambda key, one, other: (one if one.num_rows else other).select(['user'])"
+    ".slice(0, 1).append_column('c', [[one.num_rows - other.num_rows]]), 'user STRING, c LONG')",
 ]
 
 
