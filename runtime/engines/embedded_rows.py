@@ -8,20 +8,17 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType, as_nullable
 from ..frames import spark_schema
 from .embedded_calls import HELD, ArrivingRows, Calling, Giving
 from .embedded_plans import RememberedPlans
-from .local_rows import ROW, ComingRows, FileRows, Holder, LocalRows, Over, Part, Rows, each
+from .local_rows import ROW, ComingRows, FileRows, Holder, LocalRows, Over, Part, Rows, T, each
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-
-T = TypeVar("T")
 
 
 class RowCrossing:

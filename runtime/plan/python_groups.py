@@ -20,6 +20,7 @@ from ...physical.python_operators import (
 from ...planner.model.expressions.core import AttributeReference
 from .facts import BatchFacts
 from .nodes import AsIs, CallPythonOnGroups, RuntimeNode
+from .passes.exact_steps import not_exact
 from .translate import translate
 
 
@@ -37,6 +38,9 @@ def _(
     inputs = tuple(translate(side, facts) for side in below)
     if facts.engine.exactness is None:
         return AsIs(inputs=inputs, operator=node)
+    for keys in zip(*node.keys_by_child, strict=True):
+        if len({key.data_type.simple for key in keys}) > 1:
+            raise not_exact("a cogroup", "its keys have other types in the other input")
     placing, partitions = _placing(node)
     return CallPythonOnGroups(
         inputs=inputs,

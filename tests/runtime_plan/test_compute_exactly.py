@@ -223,5 +223,13 @@ def test_functions_over_groups_run_here() -> None:
     """)
 
 
+def test_cogroups_by_keys_of_several_types_are_refused() -> None:
+    both = "events.groupBy('user').cogroup(events.groupBy('qty'))"
+    code = f"{both}.applyInPandas(lambda one, other: one, 'user string')"
+    plan = of_code({"python": code, "mode": "append"})
+    with pytest.raises(RuntimeFailure, match="a cogroup as Spark does: its keys have other types"):
+        runtime_plan(plan, BatchFacts(conf=STORES, engine=EMBEDDED))
+
+
 def test_functions_that_get_pickled_rows_run_here_too() -> None:
     assert called(", useArrow=False") == called("")
