@@ -155,11 +155,17 @@ def test_a_query_may_be_stopped_after_its_batch(tmp_path: Path) -> None:
 
 
 SCRIPT = """
-import signal, time
+import signal, sys, threading, time, traceback
 from stateplan.planner.cli import main
 from stateplan.runtime.sinks import simple
 
+def waits():
+    frame = sys._current_frames()[threading.main_thread().ident]
+    return "await_termination" in [called.name for called in traceback.extract_stack(frame)]
+
 def write(self, frame, batch_id):
+    while not waits():
+        time.sleep(0.01)
     print("inside", flush=True)
     time.sleep(1)
     return None
