@@ -34,13 +34,13 @@ def inserted(nulls: list[bool]) -> list[int]:
 def test_rows_with_nulls_are_taken_in_as_spark_does(seed: int) -> None:
     chance = random.Random(seed)
     often = chance.random()
-    rows = [(chance.randrange(3), chance.random() < often) for _ in range(chance.randrange(1, 60))]
-    wanted = []
-    for place in sorted({place for place, _ in rows}):
-        own = [row for row, (at, _) in enumerate(rows) if at == place]
-        wanted += [own[i] for i in inserted([rows[row][1] for row in own])]
-    places, nulls = (np.array(part) for part in zip(*rows, strict=True))
-    assert _turned(places, nulls).tolist() == wanted
+    sizes = [chance.randrange(1, 30) for _ in range(chance.randrange(1, 4))]
+    parts = [[chance.random() < often for _ in range(size)] for size in sizes]
+    wanted = [
+        sum(sizes[:place]) + row for place, nulls in enumerate(parts) for row in inserted(nulls)
+    ]
+    places = np.repeat(np.arange(len(sizes)), sizes)
+    assert _turned(places, np.concatenate(parts)).tolist() == wanted
 
 
 def answer(query: Any, rows: list[Any], **settings: str) -> list[Any]:

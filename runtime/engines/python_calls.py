@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from typing import Any
@@ -72,34 +72,24 @@ class GivenColumns:
     Attributes:
         places: which columns, in PySpark's order.
         schema: those, a StructType as JSON.
-        zone: the session's time zone.
     """
 
     places: tuple[int, ...]
     schema: str
-    zone: str
 
-    @cached_property
-    def sent(self) -> Any:
-        """Their Arrow schema."""
+    def of(self, rows: Any | None, zone: str) -> Any:
+        """Those of a record batch, None for no rows; `zone` is the session's time zone."""
         from pyspark.sql.pandas.types import to_arrow_schema
         from pyspark.sql.types import StructType
 
-        schema = StructType.fromJson(json.loads(self.schema))
-        return to_arrow_schema(schema, timezone=self.zone)
-
-    def of(self, batches: Iterable[Any]) -> Any:
-        """Those of all rows, as one batch."""
-        given = [batch for batch in batches if batch.num_rows]
-        if not given:
-            empty = [pa.nulls(0, field.type) for field in self.sent]
-            return pa.RecordBatch.from_arrays(empty, schema=self.sent)
-        whole = concat(given)
+        sent = to_arrow_schema(StructType.fromJson(json.loads(self.schema)), timezone=zone)
+        if rows is None:
+            return pa.RecordBatch.from_pylist([], schema=sent)
         columns = [
-            _under(whole.column(place), wanted.type)
-            for place, wanted in zip(self.places, self.sent, strict=True)
+            _under(rows.column(place), wanted.type)
+            for place, wanted in zip(self.places, sent, strict=True)
         ]
-        return columns_of(columns, self.sent, whole.num_rows)
+        return columns_of(columns, sent, rows.num_rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,14 +102,19 @@ class WorkerCalls:
             gives rows.
         declared: the types of what they give, as Spark writes them.
         output: its Arrow schema.
-        settings: the query's, by Spark's names.
+        settings: the query's, by Spark's names; the session's time zone among them.
     """
 
     kind: int
     calls: tuple[PythonCall, ...]
     declared: tuple[str, ...]
     output: Any
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str]
+
+    @property
+    def zone(self) -> str:
+        """The session's time zone."""
+        return self.settings[TIME_ZONE]
 
     @cached_property
     def longest(self) -> int | None:
@@ -217,10 +212,10 @@ class PythonCalls(WorkerCalls):
         if self.over_partitions:
             yield from self.results(batches)
             return
-        given = [batch for batch in batches if batch.num_rows]
-        if not given:
+        rows = whole_of(batches)
+        if rows is None:
             return
-        rows, made = concat(given), concat(list(self.results(given)))
+        made = concat(list(self.results([rows])))
         columns, names = [*rows.columns, *made.columns], [*self.names, *self.output.names]
         yield pa.RecordBatch.from_arrays(columns, names=names)
 
@@ -269,9 +264,9 @@ class PythonCalls(WorkerCalls):
 
     def _stream(self, rows: Iterable[Any]) -> BytesIO:
         """The arguments as an Arrow stream, in batches as long as Spark makes them."""
-        given = self.given.of(rows)
+        given = self.given.of(whole_of(rows), self.zone)
         if self.over_partitions:
-            given = in_structs(given, "in_struct")
+            given = in_structs(given)
         stream = BytesIO()
         write_rows(stream, given, self.longest)
         stream.seek(0)
@@ -281,11 +276,16 @@ class PythonCalls(WorkerCalls):
 INT, _LONG, _FLAG = struct.Struct("!i"), struct.Struct("!q"), struct.Struct("!?")
 
 
-def in_structs(batch: Any, name: str) -> Any:
+def whole_of(batches: Iterable[Any]) -> Any | None:
+    """All rows as one record batch; None: there are none."""
+    given = [batch for batch in batches if batch.num_rows]
+    return concat(given) if given else None
+
+
+def in_structs(batch: Any) -> Any:
     """Rows as one column of structs."""
-    fields = list(batch.schema)
-    columns = pa.StructArray.from_arrays(batch.columns, fields=fields)
-    return pa.RecordBatch.from_arrays([columns], names=[name])
+    columns = pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
+    return pa.RecordBatch.from_arrays([columns], names=["struct"])
 
 
 def write_rows(stream: BytesIO, rows: Any, longest: int | None, *, least: int = 0) -> None:

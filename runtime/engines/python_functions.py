@@ -147,7 +147,6 @@ def _(node: CallPython, batch: Batch) -> DataFrame:
         given=GivenColumns(
             places=tuple(ids.index(id_) for id_ in arguments),
             schema=_schema_text(fields),
-            zone=batch.context.conf.time_zone,
         ),
         declared=tuple(a.data_type.simple for a in node.results),
         output=arrow_schema(node.results),
@@ -162,7 +161,7 @@ def _(node: CallPython, batch: Batch) -> DataFrame:
 def _(node: CallPythonOnGroups, batch: Batch) -> DataFrame:
     sides, places = [], []
     for rows, keys, given in zip(node.inputs, node.keys, node.given, strict=True):
-        side, own = _grouped_rows(rows.output, keys, given, batch.context.conf)
+        side, own = _grouped_rows(rows.output, keys, given)
         sides.append(side)
         places += own
     function = PythonCall(
@@ -184,12 +183,13 @@ def _(node: CallPythonOnGroups, batch: Batch) -> DataFrame:
 
 
 def _grouped_rows(
-    columns: Attributes, keys: Attributes, given: Attributes, conf: Conf
+    columns: Attributes, keys: Attributes, given: Attributes
 ) -> tuple[GroupedRows, list[int]]:
-    """What the worker gets of an input; and where it finds the keys and the function's rows in it.
+    """The columns of an input that the worker gets, and the numbers that tell it which is which.
 
-    Keys that the function does not get come first. PySpark is told how many numbers follow, how
-    many of them are keys, and those.
+    Keys that are not among the function's columns are sent before these. The numbers are: how many
+    follow, how many keys there are, the places of the keys, and those of the function's columns
+    (Spark's PandasGroupUtils.resolveArgOffsets).
     """
     ids, names = [a.expr_id for a in columns], [a.expr_id for a in given]
     sent = (*(key for key in keys if key.expr_id not in names), *given)
@@ -201,7 +201,6 @@ def _grouped_rows(
         given=GivenColumns(
             places=tuple(map(ids.index, places)),
             schema=_schema_text(StructField(a.name, a.data_type) for a in sent),
-            zone=conf.time_zone,
         ),
     )
     return rows, [len(found) + 1, len(keys), *found]

@@ -19,7 +19,7 @@ from ..kernels.columns.ordering import in_order, valid
 from ..kernels.hashes.rows import places_of
 from ..state.rows import Int64, Mask, take
 from ..state.sorting import order_by, stable_order
-from .python_calls import INT, GivenColumns, WorkerCalls, in_structs, write_rows
+from .python_calls import INT, GivenColumns, WorkerCalls, in_structs, whole_of, write_rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,24 +60,24 @@ class PythonGroups(WorkerCalls):
         Raises:
             KernelError: as `worked`.
         """
-        sides = [[batch for batch in batches if batch.num_rows] for batches in inputs]
+        sides = list(map(whole_of, inputs))
         keys = [
-            [pa.concat_arrays([batch.column(key) for batch in batches]) for key in side.keys]
-            for side, batches in zip(self.sides, sides, strict=True)
-            if batches
+            [rows.column(key) for key in side.keys]
+            for side, rows in zip(self.sides, sides, strict=True)
+            if rows is not None
         ]
         if not keys:
             return iter(())
-        counts = [sum(batch.num_rows for batch in batches) for batches in sides]
+        counts = [0 if rows is None else rows.num_rows for rows in sides]
         order, starts = self._grouped(keys, [count for count in counts if count])
         cuts: list[tuple[Any, Int64]] = []
         first = 0
-        for side, batches, count in zip(self.sides, sides, counts, strict=True):
+        for side, rows, count in zip(self.sides, sides, counts, strict=True):
             mine = (order >= first) & (order < first + count)
-            rows = take(side.given.of(batches), order[mine] - first)
+            given = take(side.given.of(rows, self.zone), order[mine] - first)
             if self._gets_structs:
-                rows = in_structs(rows, "struct")
-            cuts.append((rows, np.concatenate(([0], np.cumsum(mine)))[starts]))
+                given = in_structs(given)
+            cuts.append((given, np.concatenate(([0], np.cumsum(mine)))[starts]))
             first += count
         return self.worked(self._stream(cuts), "", rows=True)
 
@@ -101,26 +101,33 @@ class PythonGroups(WorkerCalls):
             counts: how many.
         """
         found = [self._arranged(keys, count) for keys, count in zip(sides, counts, strict=True)]
-        firsts = np.cumsum([0, *counts])
-        rows = np.concatenate([own + first for (own, _), first in zip(found, firsts, strict=False)])
+        firsts = np.cumsum([0, *counts[:-1]])
+        rows = np.concatenate([own + first for (own, _), first in zip(found, firsts, strict=True)])
         columns: list[Any] = [np.concatenate([places for _, places in found])]
         for parts in zip(*sides, strict=True):
             key = pa.concat_arrays(parts)
             there = valid(key)
             columns += [there, np.where(there, in_order(key), 0)]
         order = rows[order_by(*(column[rows] for column in columns))]
-        heads = np.ones(len(order), np.bool_)
-        heads[1:] = np.any([c[order][1:] != c[order][:-1] for c in columns], axis=0)
+        heads = np.zeros(len(order), np.bool_)
+        heads[0] = True
+        for column in columns:
+            ordered = column[order]
+            heads[1:] |= ordered[1:] != ordered[:-1]
         return order, np.append(np.flatnonzero(heads), len(order))
 
     def _arranged(self, keys: Sequence[Any], count: int) -> tuple[Int64, Int64]:
         """The order in which Spark sorts the rows of a side; and in which of its sorts each is."""
+        by_radix = len(keys) == 1 and keys[0].null_count and _sorts_by_radix(keys[0].type)
+        everywhere = np.zeros(count, np.int64)
+        if self.together and not by_radix:
+            return np.arange(count), everywhere
         hashes = places_of([keys[i] for i in self.placing], count)
         places = hashes.astype(np.int64) % self.partitions
         rows = stable_order(places)
         if self.together:
-            places = np.zeros_like(places)
-        if len(keys) == 1 and keys[0].null_count and _sorts_by_radix(keys[0].type):
+            places = everywhere
+        if by_radix:
             rows = rows[_turned(places[rows], ~valid(keys[0])[rows])]
         return rows, places
 
@@ -153,10 +160,13 @@ def _turned(places: Int64, nulls: Mask) -> Int64:
 
     A null takes the place of the first row that has a value, which goes to the end
     (`UnsafeInMemorySorter.insertRecord`).
+
+    Args:
+        places: the partition of each row; those of one lie together.
+        nulls: whether its key is null.
     """
     found = []
-    for place in np.unique(places):
-        rows = np.flatnonzero(places == place)
+    for rows in np.split(np.arange(len(places)), np.flatnonzero(np.diff(places)) + 1):
         null = nulls[rows]
         first = np.count_nonzero(np.logical_and.accumulate(null))  # nulls that move no value
         behind = null[first:]

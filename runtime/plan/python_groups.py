@@ -10,6 +10,8 @@ Where Spark calls the function, its own API asks for the exchange and the sort i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ...physical.distribution import HashPartitioning, PartitioningCollection, clustered
 from ...physical.exchange import ShuffleExchangeExec, SortExec
 from ...physical.plan import SparkPlan
@@ -23,19 +25,13 @@ from .nodes import AsIs, CallPythonOnGroups, RuntimeNode
 from .passes.exact_steps import not_exact
 from .translate import translate
 
+OverGroups = FlatMapGroupsInPythonExec | FlatMapCoGroupsInPythonExec
+
 
 @translate.register(FlatMapGroupsInPythonExec)
 @translate.register(FlatMapCoGroupsInPythonExec)
-def _(
-    node: FlatMapGroupsInPythonExec | FlatMapCoGroupsInPythonExec, facts: BatchFacts
-) -> RuntimeNode:
-    plan: SparkPlan = node
-    sides = zip(plan.children, plan.required_child_ordering, strict=True)
-    below = (
-        side.child if isinstance(side, SortExec) and side.order == order else side
-        for side, order in sides
-    )
-    inputs = tuple(translate(side, facts) for side in below)
+def _(node: OverGroups, facts: BatchFacts) -> RuntimeNode:
+    inputs = tuple(translate(rows, facts) for rows in _unsorted(node))
     if facts.engine.exactness is None:
         return AsIs(inputs=inputs, operator=node)
     for keys in zip(*node.keys_by_child, strict=True):
@@ -54,9 +50,13 @@ def _(
     )
 
 
-def _placing(
-    node: FlatMapGroupsInPythonExec | FlatMapCoGroupsInPythonExec,
-) -> tuple[tuple[int, ...], int]:
+def _unsorted(node: SparkPlan) -> Iterator[SparkPlan]:
+    """An operator's inputs, without the sorts that it asks for."""
+    for child, order in zip(node.children, node.required_child_ordering, strict=True):
+        yield child.child if isinstance(child, SortExec) and child.order == order else child
+
+
+def _placing(node: OverGroups) -> tuple[tuple[int, ...], int]:
     """Which keys say in which partition a row is, and how many; one stands for ranges of keys."""
     keys, partitioning = node.keys_by_child[0], node.children[0].output_partitioning
     while isinstance(partitioning, PartitioningCollection):
