@@ -34,7 +34,8 @@ def list_files(
 
     As Spark lists them: what a directory holds itself and, where there are partition directories
     (`day=1`), all that lies in these; with `recursive` every file below. Names that start with `_`
-    or `.` are hidden, and so is everything in such directories.
+    or `.` are hidden, and so is everything in such directories, unless a pattern or the location
+    itself names them.
 
     Args:
         location: an absolute path, or a pattern of such.
@@ -99,7 +100,9 @@ def name_pattern(pattern: str) -> re.Pattern[str]:
 def _roots(location: str) -> list[str]:
     if not is_glob(location):
         return [location] if os.path.exists(location) else []
-    return sorted({p for text in _alternatives(location) for p in glob.glob(text)})
+    return sorted(
+        {p for text in _alternatives(location) for p in glob.glob(text, include_hidden=True)}
+    )
 
 
 def _alternatives(text: str) -> list[str]:
@@ -117,7 +120,8 @@ def _alternatives(text: str) -> list[str]:
 
 def _walk(root: str, recursive: bool) -> Iterator[str]:
     if not os.path.isdir(root):
-        yield root
+        if not hidden(os.path.basename(root)):
+            yield root
         return
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)

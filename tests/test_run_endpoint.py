@@ -213,6 +213,25 @@ def test_files_of_unlike_columns_have_those_of_the_first(connect: Connect, tmp_p
     assert stream.columns == ["id", "more"]
 
 
+@pytest.mark.parametrize("format", ["parquet", "text", "json"])
+def test_directories_below_are_read_where_all_files_are_asked_for(
+    connect: Connect, tmp_path: Path, format: str
+) -> None:
+    spark = connect()
+    for place, value in (("files", "a"), ("files/sub", "b"), ("files/_sub", "c")):
+        rows = spark.createDataFrame([(value,)], "value STRING")
+        rows.write.mode("append").format(format).save(str(tmp_path / place))
+    files = str(tmp_path / "files")
+
+    def found(*places: str, **options: str) -> list[str]:
+        read = spark.read.schema("value STRING").format(format).options(**options)
+        return sorted(row.value for row in read.load(list(places)).collect())
+
+    assert found(files) == ["a"]
+    assert found(files, recursiveFileLookup="true") == ["a", "b"]
+    assert found(f"{files}/sub", f"{files}/_sub") == ["b", "c"]
+
+
 def test_files_at_rest_in_views_batches_and_beside_streams(
     connect: Connect, tmp_path: Path
 ) -> None:
@@ -1098,6 +1117,24 @@ def test_rows_are_shown_one_below_the_other(connect: Connect, capsys: Any) -> No
     people.selectExpr("'a long text' AS a").limit(1).show(1, 6, True)
     shown = "-RECORD 0--\n id  | 1   \nonly showing top 1 row\n(0 rows)\n"
     assert capsys.readouterr().out == f"{shown}-RECORD 0-----\n a   | a l... \n\n"
+
+
+def test_a_client_goes_on_once_its_view_is_known(
+    connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from stateplan.runtime.connect.service import RunService
+
+    spark = connect()
+    remember = RunService._remember_view
+
+    def slowly(*arguments: Any) -> None:
+        time.sleep(0.3)
+        remember(*arguments)
+
+    monkeypatch.setattr(RunService, "_remember_view", slowly)
+    numbers = spark.range(3).union(spark.range(3, 6))
+    numbers.orderBy("id", ascending=False).createOrReplaceTempView("downwards")
+    assert [row.id for row in spark.table("downwards").collect()] == [5, 4, 3, 2, 1, 0]
 
 
 def test_rows_come_in_the_order_of_their_partitions(

@@ -133,6 +133,8 @@ def test_hidden_files_and_plain_subdirectories_are_passed_over(tmp_path: Path) -
     assert found == ["a", "day=1/c", "sub/b"]
     found = [os.path.relpath(f.path, tmp_path) for f in list_files(f"{tmp_path}/{{sub,day=*}}")]
     assert found == ["day=1/c", "sub/b"]
+    found = [os.path.relpath(f.path, tmp_path) for f in list_files(f"{tmp_path}/*")]
+    assert found == ["_temporary/x", "a", "day=1/c", "sub/b"]  # the pattern names the directories
 
 
 def test_hadoop_globs() -> None:

@@ -220,11 +220,12 @@ def _case_of(column: AttributeReference, pairs: list[tuple[Literal, Literal]]) -
 
 def unpivot(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
     """`unpivot`: each row once per value column, with the column's name and value."""
+    child = reader.child(message.input)  # first: columns may name it
     chosen = None
     if message.HasField("values"):
         chosen = tuple((e,) for e in reader.expressions.named_all(message.values.values))
     return UnresolvedUnpivot(
-        child=reader.child(message.input),
+        child=child,
         ids=reader.expressions.named_all(message.ids),
         columns=chosen,
         value_names=(message.value_column_name,),

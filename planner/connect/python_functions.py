@@ -116,13 +116,23 @@ def group_map(reader: RelationReader, message: Message, origin: Origin | None) -
 
 
 def co_group_map(reader: RelationReader, message: Message, origin: Origin | None) -> LogicalPlan:
-    """`cogroup(...).applyInPandas` and `applyInArrow`."""
+    """`cogroup(...).applyInPandas` and `applyInArrow`.
+
+    Raises:
+        AnalysisError: the two sides are grouped by other numbers of keys.
+    """
     left, right = reader.child(message.input), reader.child(message.other)
     read = reader.expressions.read_all
     one, count = _grouped(reader, left, map(_aliased, read(message.input_grouping_expressions)))
     other, right_count = _grouped(
         reader, right, map(_aliased, read(message.other_grouping_expressions))
     )
+    if count != right_count:
+        raise AnalysisError(
+            None,
+            f"requirement failed: Cogroup keys must have same size: {count} != {right_count}",
+            hint="Group both sides by as many keys.",
+        )
     return FlatMapCoGroupsInPython(
         left=one,
         right=other,

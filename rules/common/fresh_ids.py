@@ -11,6 +11,8 @@ from ...planner.model.plans.query_plan import LogicalPlan
 from ...planner.model.plans.relations import (
     CTERelationDef,
     CTERelationRef,
+    LocalRelation,
+    Range,
     Relation,
     StreamingRelation,
     WithCTE,
@@ -108,10 +110,6 @@ def renewed(plan: LogicalPlan, ids: frozenset[int], *, once: bool = False) -> Lo
         if not once:
             node = node.map_children(visit)
         match node:
-            case CTERelationRef() | StreamingRelation() | Relation() | PythonOperator():
-                if not ids.isdisjoint(node.output_ids):
-                    own = (replace(a, expr_id=fresh(a.expr_id)) for a in node.attributes)
-                    return replace(node, attributes=tuple(own))
             case Generate() | Expand():
                 produced = (node.output_ids - node.children[0].output_ids) & ids
                 for column in node.output:
@@ -119,6 +117,17 @@ def renewed(plan: LogicalPlan, ids: frozenset[int], *, once: bool = False) -> Lo
                         fresh(column.expr_id)
                 if once and produced:
                     return swapped(node)
+            case (
+                Relation()
+                | StreamingRelation()
+                | LocalRelation()
+                | Range()
+                | CTERelationRef()
+                | PythonOperator()
+            ):
+                if not ids.isdisjoint(node.output_ids):
+                    own = (replace(a, expr_id=fresh(a.expr_id)) for a in node.attributes)
+                    return replace(node, attributes=tuple(own))
         if once:
             with_made = node.map_expressions(swap_made)
             if with_made is not node:

@@ -21,6 +21,7 @@ from pyspark.errors import PySparkException
 from ...planner.connect.analyze import analyze
 from ...planner.connect.failures import unsupported
 from ...planner.connect.places import Message
+from ...planner.connect.protocol import UNKNOWN_TABLE
 from ...planner.model.errors import AnalysisError, PlanningError, RuntimeFailure, StateplanError
 from ..batch_inputs import readers_of
 from ..batch_time import with_batch_time
@@ -46,7 +47,8 @@ _SHOWN = ("show_string", "html_string", "tail")
 _CUT = re.compile(r"only showing top \d+ rows?\n$")
 _RECORD, _NOTHING = "-RECORD ", "(0 rows)"
 _LEAST_ROOM = 3
-_OF_TYPES = "DATATYPE_MISMATCH."
+_PERHAPS_THE_ENGINES = (*UNKNOWN_TABLE, "UNRESOLVED_ROUTINE", "UNSUPPORTED_")
+"""How conditions begin that say what the planner does not know, or not plan: the engine may."""
 _KNOWN_WITHOUT_ROWS = ("schema", "tree_string", "is_local", "same_semantics", "semantic_hash")
 """Questions about a DataFrame that the planner answers."""
 
@@ -278,13 +280,16 @@ def _in_sparks_words(refusal: Callable[[], Exception | None]) -> Iterator[None]:
 
 
 def _unless_sure(error: Exception) -> Exception:
-    """Why the planner refuses something; raised where that depends on types alone.
+    """Why the planner refuses something; raised where Spark is known to refuse it, too.
 
-    Spark refuses these too, and the engine would convert them its own way.
+    The engine might answer, in a way of its own.
     """
-    if isinstance(error, AnalysisError) and (error.condition or "").startswith(_OF_TYPES):
-        raise error
-    return error
+    if not isinstance(error, AnalysisError) or _ours(error.condition):
+        return error
+    assert error.condition is not None
+    if error.condition.startswith(_PERHAPS_THE_ENGINES):
+        return error
+    raise error
 
 
 def _ours(condition: str | None) -> bool:

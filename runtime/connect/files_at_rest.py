@@ -151,6 +151,7 @@ class FilesAtRest:
         recursive = options.flag("recursiveFileLookup")
         glob = options.get("pathGlobFilter")
         files: list[FoundFile] = []
+        deeper = False
         base = None if recursive else base_path(options.get("basePath", places[0]))
         for place in places:
             found = found_files(place, recursive=recursive, name_glob=glob)
@@ -160,6 +161,9 @@ class FilesAtRest:
             if len(places) > 1 and any(folder_texts(file.path, below) for file in found):
                 return None  # the engine is to see whether all have one base
             files += found
+            if format_ not in FILE_READERS and not recursive:
+                every = found_files(place, recursive=True, name_glob=glob)
+                deeper = deeper or len(every) > len(found)
         if len(places) > 1 and "basePath" not in options:
             base = None
         # Spark reads the largest files first: those say what the columns are.
@@ -168,7 +172,8 @@ class FilesAtRest:
             files
             and format_ not in FILE_READERS
             and not (
-                any(folder_texts(file.path, base) for file in files)
+                deeper  # Sail reads what lies in any directory below
+                or any(folder_texts(file.path, base) for file in files)
                 or (Path(places[0]) / SINK_LOG).is_dir()
                 or self._of_unlike_files(relation, format_, options, files)
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from pyspark.sql.connect import proto
@@ -87,6 +87,21 @@ def has_metadata(message: Any) -> bool:
     if isinstance(message, proto.Expression.Alias) and message.HasField("metadata"):
         return True
     return any(map(has_metadata, parts(message)))
+
+
+def before_the_last(answers: Iterator[Message], act: Callable[[], None]) -> Iterator[Message]:
+    """The answers to a request; `act` is called when all are there, before the last is passed on.
+
+    Not called where one of them could not be had.
+    """
+    last = None
+    for answer in answers:
+        if last is not None:
+            yield last
+        last = answer
+    act()
+    if last is not None:
+        yield last
 
 
 def _without_ids(message: Any) -> None:

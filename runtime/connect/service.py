@@ -27,7 +27,7 @@ from .batch_queries import is_query, known_without_rows, put_rows_at_rest, shown
 from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
 from .engine_errors import setting_not_found, with_way_out
-from .messages import asked_for, put_column_names, put_rows, relations
+from .messages import asked_for, before_the_last, put_column_names, put_rows, relations
 from .observed_metrics import Observed, with_metrics
 from .row_order import asks_for_order
 from .sql_statements import carried_out, nothing
@@ -160,7 +160,6 @@ class RunService(SparkConnectServiceServicer):
         yield from signed(answers, request, session.server_id)
 
     def _executed(self, request: Message, context: Any, kind: str | None) -> Iterator[Message]:
-        command = request.plan.command
         self._put_names(request)
         session = self.session(request)
         with self._rows_put(request, kind) as observed:
@@ -172,7 +171,13 @@ class RunService(SparkConnectServiceServicer):
                 answers = with_metrics(session.spark, answers, observed)
             if self._backend.embedded and request.plan.root.HasField("show_string"):
                 answers = map(shown_as_spark, answers)
-            yield from answers
+            # A client goes on once it has the last answer.
+            yield from before_the_last(answers, lambda: self._remember(request, kind))
+
+    def _remember(self, request: Message, kind: str | None) -> None:
+        """Keep what a command that has ended says of views, functions and data sources."""
+        command = request.plan.command
+        session = self.session(request)
         if (dropped := dropped_view(request.plan)) is not None:
             session.views.pop(dropped.lower(), None)
         match kind:
@@ -185,12 +190,12 @@ class RunService(SparkConnectServiceServicer):
                     self._remember_view(request, *created)
             case "register_function":
                 function = command.register_function
-                self.session(request).functions[function.function_name.lower()] = function
+                session.functions[function.function_name.lower()] = function
             case "register_data_source":
                 source = command.register_data_source
                 pickled = source.python_data_source.command
                 made: Any = CloudPickleSerializer().loads(pickled)  # type: ignore[no-untyped-call]
-                self.session(request).data_sources[source.name.lower()] = made
+                session.data_sources[source.name.lower()] = made
 
     def _written(self, request: Message) -> bool:
         """Whether what a client writes as files of the embedded engine's is written here."""

@@ -89,9 +89,11 @@ class TableSink(Sink):
         columns: Any = type_from_json(frame.schema.jsonValue())
         written = ", ".join(f"{quote(f.name)} {type_sql(f.data_type)}" for f in columns.fields)
         sql = f"CREATE TABLE {self.name} ({written}) USING {self._request.format}"
+        # The embedded engine's tables have no clustering, which says nothing about their files.
+        clustered = () if is_embedded(self._spark) else self._request.cluster_by
         for words, by in (
             ("PARTITIONED BY", self._request.partition_by),
-            ("CLUSTER BY", self._request.cluster_by),
+            ("CLUSTER BY", clustered),
         ):
             sql += f" {words} ({', '.join(map(quote, by))})" if by else ""
         self._spark.sql(sql)
