@@ -144,6 +144,7 @@ def test_types_of_json_fields(
         "5",
         '{"a": 01}',
         '{"a": [1]}\n{"a": "x"}\n{"c": "2024-01-02"}',
+        "{'a': 1, \"b\": 'it\\'s'}",
     ],
 )
 @pytest.mark.parametrize("mode", ["PERMISSIVE", "DROPMALFORMED"])
@@ -158,7 +159,7 @@ def test_lines_of_json(spark: SparkSession, tmp_path: Path, text: str, mode: str
     ("text", "condition"),
     [
         ('{"a": 1, "a": 2}', "COLUMN_ALREADY_EXISTS"),
-        ("{'a': 1}", "STATEPLAN_NOT_EXACT"),
+        ("{'a: 1}", "STATEPLAN_NOT_EXACT"),
         ("bad", "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION"),
     ],
 )

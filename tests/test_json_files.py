@@ -13,8 +13,10 @@ import pytest
 from stateplan.planner.model.schemas import types as t
 from stateplan.runtime.arrow_types import arrow_type
 from stateplan.runtime.kernels.errors import KernelError
+from stateplan.runtime.kernels.file_parts import FilePart
 from stateplan.runtime.kernels.json.files import read_json
 from stateplan.runtime.kernels.json.support import unsupported
+from stateplan.runtime.sources.inferred_json import inferred_from_json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -504,6 +506,69 @@ def test_the_column_for_malformed_lines_alone_is_refused(tmp_path: Path) -> None
     assert error.value.condition == "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN"
 
 
+QUOTES = (
+    "{'i': 1, 'c0': 'x'}",
+    "{'i': 2, \"c0\": 'it\\'s \"so\"'}",
+    '{"i": 3, "c0": "it\\\'s \'so\'"}',
+    "{'i': 4, 'c0': {'a': 'b', \"c\": [1, 'd']}}",
+    "{'i': 5, 'c0': '\\u00e9\\n\\\\'}",
+    "{'i': 6, 'c0': ''}",
+    "{'i': 7, 'c0': \"\", 'c1': null}",
+    "[{'i': 8, 'c0': '{'}, {'i': 9}]",
+    "{'i': 10, 'c0': 'x'",
+)
+
+
+def test_strings_in_single_quotes(oracle: Oracle, tmp_path: Path) -> None:
+    expected = pa.concat_tables(oracle.read([line.encode() for line in QUOTES], ["string"]))
+    (tmp_path / "quotes.json").write_text("\n".join(QUOTES))
+    schema = schema_of({"i": t.IntegerType(), "c0": t.StringType()})
+    assert shown(read(tmp_path / "quotes.json", schema, "PERMISSIVE")) == shown(expected)
+    (tmp_path / "open.json").write_text("{'i': 1, 'c0': 'x}\n")
+    with pytest.raises(KernelError, match="STATEPLAN_NOT_EXACT"):
+        read(tmp_path / "open.json", schema, "PERMISSIVE")
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"multiLine": "true"}, '[{"i": 1,\n "c0": "x"},\r\n {"i": 2}]\n{"i": 3}'),
+        ({"multiLine": "TRUE", "lineSep": ","}, '\n{"i": 1, "c0": {"a": [1,\n 2]}}\n{"i": 9}\n'),
+        ({"multiLine": "true"}, '{"i": 1,\n "c0": '),
+        ({"multiLine": "true"}, '\ufeff{"i": 1, \'c0\': "\u00e9"}'),
+        ({"multiLine": "true"}, " \n"),
+        ({"lineSep": ";"}, '{"i": 1,\n "c0": "x"};{"i": 2};;bad;{"i": 3}\n'),
+        ({"lineSep": "\n"}, '{"i": 1}\n{"i": 2}\r\nbad\r{"i": 3}\n'),
+    ],
+)
+def test_where_records_end(
+    oracle: Oracle, tmp_path: Path, options: dict[str, str], text: str
+) -> None:
+    path = tmp_path / "records.json"
+    path.write_bytes(text.encode())
+    spark = oracle.spark
+    ddl = f"i INT, c0 STRING, {CORRUPT} STRING"
+    expected = spark.read.options(**options).schema(ddl).json(str(path)).toArrow()
+    schema = schema_of({"i": t.IntegerType(), "c0": t.StringType(), CORRUPT: t.StringType()})
+    found = pa.Table.from_batches(read_json(str(path), schema, options, ZONE), schema)
+    assert shown(found) == shown(expected)
+    inferred = inferred_from_json([str(path)], options).simple
+    wanted = spark.read.options(**options).json(str(path)).schema.simpleString()
+    assert inferred == wanted
+
+
+def test_a_file_that_is_one_record_belongs_to_its_first_part(tmp_path: Path) -> None:
+    path = tmp_path / "one.json"
+    path.write_text('[{"a": 1},\n {"a": 2}]')
+    schema, options = schema_of({"a": t.LongType()}), {"multiLine": "true"}
+
+    def rows(part: FilePart) -> list[Any]:
+        batches = read_json(str(path), schema, options, ZONE, part=part)
+        return pa.Table.from_batches(batches, schema).column("a").to_pylist()
+
+    assert rows(FilePart(0, 5)) == [1, 2] and rows(FilePart(5, None)) == []
+
+
 def test_empty_file(tmp_path: Path) -> None:
     path = tmp_path / "empty.json"
     path.write_bytes(b"")
@@ -512,8 +577,8 @@ def test_empty_file(tmp_path: Path) -> None:
 
 def test_message_names_the_line(tmp_path: Path) -> None:
     path = tmp_path / "broken.json"
-    path.write_bytes(b'{"a": 1}\n' * 2000 + b"{\"a\": 1, 'b': 2}\n" + b'{"a": 1}\n' * 2000)
-    with pytest.raises(KernelError, match=r"Line 2001 of .*broken.json.*column 10.*--engine spark"):
+    path.write_bytes(b'{"a": 1}\n' * 2000 + b'{"a": 1, "b": +2}\n' + b'{"a": 1}\n' * 2000)
+    with pytest.raises(KernelError, match=r"Line 2001 of .*broken.json.*column 15.*--engine spark"):
         read(path, schema_of({"a": t.LongType()}), "PERMISSIVE")
 
 
@@ -529,7 +594,9 @@ def test_null_behind_an_object(tmp_path: Path) -> None:
     ("fields", "options", "reason"),
     [
         ({"a": t.LongType()}, {"MODE": "failfast", "multiLine": "false"}, None),
-        ({"a": t.LongType()}, {"multiLine": "true"}, "the option 'multiLine' is 'true'"),
+        ({"a": t.LongType()}, {"multiLine": "true", "lineSep": ";"}, None),
+        ({"a": t.LongType()}, {"lineSep": ";;"}, "the option 'lineSep' is ';;'"),
+        ({"a": t.LongType()}, {"encoding": "UTF-16"}, "the option 'encoding' is 'UTF-16'"),
         (
             {"a": t.LongType()},
             {"timestampFormat": "yyyy"},

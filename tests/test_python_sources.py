@@ -20,6 +20,7 @@ SQL = "SELECT i, s FROM STREAM t"
 @pytest.fixture
 def kinds(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The classes, which only an installed PySpark can make; those of a name are registered."""
+    from pyspark import TaskContext
     from pyspark.sql.datasource import (
         DataSource,
         DataSourceStreamArrowWriter,
@@ -97,6 +98,8 @@ def kinds(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
     class Writer(DataSourceStreamWriter):
         def write(self, iterator: Any) -> Any:
+            task = TaskContext.get()
+            calls.append(("task", None if task is None else task.partitionId()))
             return Message([(row.i, row["s"]) for row in iterator])
 
         def commit(self, messages: Any, batchId: int) -> None:
@@ -197,6 +200,10 @@ def test_a_writer_gets_each_batch_and_its_id(kinds: Any, tmp_path: Path, writer:
     own = [call for call in calls if call[0] == "committed"]
     expected = [[(0, "0"), (1, "1")], [(2, "2"), (3, "3")], [(4, "4")]]
     if writer == "rows":
+        from pyspark import TaskContext
+
+        assert [call for call in calls if call[0] == "task"] == [("task", 0)] * 3
+        assert TaskContext.get() is None
         assert own == [("committed", n, [rows]) for n, rows in enumerate(expected)]
     else:
         seen = [[tuple(r.values()) for part in m for r in part] for _, _, (m,) in own]

@@ -187,6 +187,32 @@ def test_files_at_rest_are_read_as_spark_reads_them(connect: Connect, tmp_path: 
     assert given.columns == ["a"] and given.collect() == []
 
 
+def test_files_without_a_format_have_that_of_the_settings(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    place, others = str(tmp_path / "rows"), str(tmp_path / "others")
+    spark.range(3).write.save(place)
+    assert any(name.name.endswith(".parquet") for name in (tmp_path / "rows").iterdir())
+    assert spark.read.load(place).count() == 3
+    assert spark.read.option("path", place).load().count() == 3
+    spark.conf.set("spark.sql.sources.default", "json")
+    spark.range(2).write.option("path", others).save()
+    assert spark.read.load(others).count() == spark.read.json(others).count() == 2
+
+
+def test_records_of_json_in_other_forms(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    whole = _file(tmp_path / "whole.json", '[{"a": 1,\n "b": "x"},\n {"a": 2}]')
+    read = spark.read.option("multiLine", True).json(whole)
+    assert [tuple(row) for row in read.collect()] == [(1, "x"), (2, None)]
+    places = _file(tmp_path / "lines.json", "{'a': 1};{'a': 2, 'b': {'c': 'd'}}")
+    read = spark.read.option("lineSep", ";").schema("a INT, b STRING").json(places)
+    assert [tuple(row) for row in read.collect()] == [(1, None), (2, "{'c': 'd'}")]
+    for format_, name, value in (("json", "encoding", "UTF-16"), ("csv", "charset", "UTF-16LE")):
+        odd = spark.read.option(name, value).schema("a STRING").format(format_).load(whole)
+        with pytest.raises(Exception, match=f"the option '{name}' is '{value}'"):
+            odd.collect()
+
+
 def _until(holds: Callable[[], bool]) -> None:
     """Wait for what the endpoint does once a client has its answer."""
     for _ in range(100):
@@ -1207,5 +1233,16 @@ def test_metrics_of_rows_at_rest(connect: Connect, tmp_path: Path) -> None:
     written = Observation("written")
     people.observe(written, F.count(F.lit(1)).alias("n")).write.json(str(tmp_path / "people"))
     assert written.get == {"n": 4}
+    spark = people.sparkSession
+    spark.client.disable_reattachable_execute()  # as the session of a script
+    actions: tuple[Callable[[Any], object], ...] = (
+        lambda rows: rows.collect(),
+        lambda rows: rows.write.parquet(str(tmp_path / "parquet")),
+        lambda rows: rows.write.format("noop").mode("overwrite").save(),
+    )
+    for action in actions:
+        seen = Observation()
+        action(people.observe(seen, F.count(F.lit(1)).alias("n")))
+        assert seen.get == {"n": 4}
     with pytest.raises(PySparkException, match="shuffle"):
         people.observe(Observation(), F.max(F.shuffle(F.array("id"))).alias("s")).collect()

@@ -33,7 +33,7 @@ from ..failures import innermost
 from ..kernels.errors import NOT_EXACT, KernelError
 from ..plan import RuntimePlans
 from .files_at_rest import FilesAtRest
-from .messages import has_metadata, relation_of, replace_relation
+from .messages import WRITES, has_metadata, relation_of, replace_relation
 from .observed_metrics import Observed, observes
 from .row_order import lies_anyhow, put_in_order
 from .statistics import put_statistics
@@ -257,8 +257,8 @@ def known_without_rows(
 
 def _asked(request: Message, kind: str | None) -> Message | None:
     """The relation whose rows a request needs."""
-    if kind == "write_operation":
-        return cast(Message, request.plan.command.write_operation.input)
+    if kind in WRITES:
+        return cast(Message, getattr(request.plan.command, kind).input)
     if not request.plan.HasField("root"):
         return None
     relation: Message = request.plan.root

@@ -8,7 +8,7 @@ batch code as in what a stream is joined with; what those do not read is left to
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -61,6 +61,9 @@ _INFERENCE = (
 )
 _OTHER_TYPES = (("prefersDecimal", "true"), ("preferDate", "false"))
 """Values of options with which Spark finds other columns than we do."""
+_OF_THE_ENGINE = {"csv": ("multiline",)}
+"""Options that the engine heeds, and our own code does not, by format."""
+_ANY = StructType((StructField("any", STRING),))
 _NAMES = {"csv": "CSV", "json": "JSON", "text": "Text", "orc": "ORC", "parquet": "Parquet"}
 Inferred = dict[tuple[Any, ...], tuple[Sequence[FoundFile], StructType]]
 """By paths and options: the files, and the columns that were found in them."""
@@ -142,6 +145,9 @@ class FilesAtRest:
         format_ = (message.format or self._conf["spark.sql.sources.default"]).lower()
         options = Options(dict(message.options), f"the source '{format_}'")
         locations = list(message.paths) or ([options["path"]] if "path" in options else [])
+        # The engine wants it named, and knows no option 'path'.
+        message.format = format_
+        message.paths[:] = locations
         if format_ not in _NAMES or not locations:
             return None
         try:
@@ -184,6 +190,7 @@ class FilesAtRest:
             for key, value in message.options.items()
             if key.lower() not in (*_LISTING, *_INFERENCE)
         }
+        _check_options(format_, settings)
         chosen = ChosenFiles(places[0], format_, StructType(()), settings, files=paths, base=base)
         schema = self._schema(relation, chosen, options, files)
         if schema is None:
@@ -293,11 +300,7 @@ class FilesAtRest:
             self._inferred[format_, *uris] = files, found
         return found
 
-    def _of_json(self, table: ChosenFiles, options: Options) -> StructType | None:
-        own = FILE_READERS["json"]
-        some = StructType((StructField("some", STRING),))
-        if own.unsupported(some, table.options) is not None:
-            return None
+    def _of_json(self, table: ChosenFiles, options: Options) -> StructType:
         return inferred_from_json(table.paths, options.written)
 
     def _of_csv(self, table: ChosenFiles, options: Options) -> StructType | None:
@@ -321,6 +324,19 @@ class FilesAtRest:
         if chosen.header:
             rows = without_lines(rows, first, chosen)
         return inferred_from_texts(rows, chosen, self._conf.time_zone)
+
+
+def _check_options(format_: str, options: Mapping[str, str]) -> None:
+    """Refuse options that our own code does not heed, and the engine still less."""
+    own = FILE_READERS.get(format_)
+    heeded = {k: v for k, v in options.items() if k.lower() not in _OF_THE_ENGINE.get(format_, ())}
+    reason = None if own is None else own.unsupported(_ANY, heeded)
+    if reason is not None:
+        raise RuntimeFailure(
+            NOT_EXACT,
+            f"The embedded engine does not read {_NAMES[format_]} files as Spark where {reason}.",
+            hint="Leave the option out, or run the file on Spark: --engine spark.",
+        )
 
 
 def _reads_files(relation: Message) -> bool:

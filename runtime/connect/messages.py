@@ -14,6 +14,8 @@ from ..protocol import parts
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+WRITES = {"write_operation": "write", "write_operation_v2": "writeTo"}
+"""The methods of a DataFrame by the commands that they become."""
 _TABLE = re.compile(r"(?:(?:\b(?:from|join|table|stream)\b|,)[\s(`]*)+(\w+)")
 
 

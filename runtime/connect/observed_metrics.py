@@ -12,7 +12,7 @@ from ...planner.connect.places import Message
 from ..protocol import parts
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from .client_session import ClientSession
 
 Observed = Callable[[], Mapping[str, Mapping[str, Any]]]
 """Gives the metrics of each `observe` by its name, once the rows have passed."""
@@ -26,30 +26,42 @@ def observes(message: Any) -> bool:
 
 
 def with_metrics(
-    spark: SparkSession, answers: Iterable[Message], observed: Observed
+    session: ClientSession, request: Message, answers: Iterable[Message], observed: Observed
 ) -> Iterator[Message]:
-    """The answers to a query, its metrics before the last one."""
+    """The answers to a query, and its metrics: before the mark that all is there, if one is sent.
+
+    Only a client that may come back for the rest is sent that mark.
+    """
+
+    def metrics() -> Iterator[Message]:
+        for name, values in observed().items():
+            yield _metrics(session, request, name, values)
+
+    complete = False
     for answer in answers:
-        if answer.HasField("result_complete"):
-            for name, values in observed().items():
-                yield _metrics(spark, answer, name, values)
+        if complete := answer.HasField("result_complete"):
+            yield from metrics()
         yield answer
+    if not complete:
+        yield from metrics()
 
 
-def _metrics(spark: SparkSession, last: Message, name: str, values: Mapping[str, Any]) -> Message:
+def _metrics(
+    session: ClientSession, request: Message, name: str, values: Mapping[str, Any]
+) -> Message:
     from pyspark.sql.connect.expressions import LiteralExpression
 
     answer = proto.ExecutePlanResponse(
-        session_id=last.session_id,
-        server_side_session_id=last.server_side_session_id,
-        operation_id=last.operation_id,
+        session_id=request.session_id,
+        server_side_session_id=session.server_id,
+        operation_id=request.operation_id,
         response_id=str(uuid.uuid4()),
     )
-    sent: Any = spark
+    client: Any = session.spark.client
     literals = [LiteralExpression._from_value(value) for value in values.values()]
     answer.observed_metrics.add(
         name=name,
         keys=list(values),
-        values=[literal.to_plan(sent.client).literal for literal in literals],
+        values=[literal.to_plan(client).literal for literal in literals],
     )
     return answer

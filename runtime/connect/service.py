@@ -27,7 +27,7 @@ from .batch_queries import is_query, known_without_rows, put_rows_at_rest, shown
 from .client_session import ClientSession
 from .commands import listener_bus, manager_command, query_command
 from .engine_errors import setting_not_found, with_way_out
-from .messages import asked_for, before_the_last, put_column_names, put_rows, relations
+from .messages import WRITES, asked_for, before_the_last, put_column_names, put_rows, relations
 from .observed_metrics import Observed, with_metrics
 from .row_order import asks_for_order
 from .sql_statements import carried_out, nothing
@@ -43,7 +43,6 @@ _OURS = (
     "streaming_query_manager_command",
     "streaming_query_listener_bus_command",
 )
-_WRITES = {"write_operation": "write", "write_operation_v2": "writeTo"}
 _NOT_PASSED_ON = ("authorization", "user-agent", "te", "content-type", "grpc-")
 
 
@@ -97,9 +96,9 @@ class RunService(SparkConnectServiceServicer):
                 return signed([answer], request, self.session(request).server_id)
             if kind is None and self.session(request).reads_stream(asked_for(request.plan.root)):
                 raise not_started()
-            if kind in _WRITES and self._writes_stream(request, str(kind)):
+            if kind in WRITES and self._writes_stream(request, str(kind)):
                 raise AnalysisError.of(
-                    "CALL_ON_STREAMING_DATASET_UNSUPPORTED", methodName=f"`{_WRITES[str(kind)]}`"
+                    "CALL_ON_STREAMING_DATASET_UNSUPPORTED", methodName=f"`{WRITES[str(kind)]}`"
                 )
         return self._executed(request, context, kind)
 
@@ -168,7 +167,7 @@ class RunService(SparkConnectServiceServicer):
             else:
                 answers = self._forwarded("ExecutePlan", request, context)
             if observed is not None:
-                answers = with_metrics(session.spark, answers, observed)
+                answers = with_metrics(session, request, answers, observed)
             if self._backend.embedded and request.plan.root.HasField("show_string"):
                 answers = map(shown_as_spark, answers)
             # A client goes on once it has the last answer.

@@ -47,7 +47,7 @@ def written_here(spark: SparkSession, conf: Conf, command: Message) -> bool:
     Args:
         spark: the client's session on the engine.
         conf: its settings.
-        command: a WriteOperation of the protocol.
+        command: a WriteOperation of the protocol; of files, it names their format then.
 
     Raises:
         StateplanError: Spark refuses to write it, or there.
@@ -57,6 +57,8 @@ def written_here(spark: SparkSession, conf: Conf, command: Message) -> bool:
     path = command.path or options.get("path", "")
     elsewhere = command.HasField("bucket_by") or command.sort_column_names
     by_the_engine = format_ == "parquet" and not command.partitioning_columns
+    if path:
+        command.source = format_  # the engine wants it named
     if not path or elsewhere or by_the_engine or command.clustering_columns:
         return False
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ..engines.embedded_session import is_embedded
@@ -18,13 +19,49 @@ Spark's tasks, where this package may not be: it is a function within a function
 nothing of this package when it is called."""
 
 
+class _OneTask:
+    """What `TaskContext.get()` tells code that takes rows in this process: of partition 0.
+
+    PySpark has one context in a process; queries that run at once share it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._running = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._running += 1
+            _set_context({"partitionId": 0, "attemptNumber": 0, "stageId": 0, "taskAttemptId": 0})
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._running -= 1
+            if not self._running:
+                _set_context(None)
+
+
+_ONE_TASK = _OneTask()
+
+
+def _set_context(values: dict[str, int] | None) -> None:
+    from pyspark import TaskContext
+
+    context: Any = None
+    if values is not None:
+        context = TaskContext._getOrCreate()
+        for name, value in {**values, "cpus": 1, "localProperties": {}, "resources": {}}.items():
+            setattr(context, f"_{name}", value)
+    TaskContext._setTaskContext(context)
+
+
 def in_tasks(frame: DataFrame, work: Work) -> list[bytes]:
     """What is reported of the rows of a batch, partition by partition; one action.
 
     On the embedded engine the rows are one partition of this process.
     """
     if run_here(frame):
-        with as_in_a_task():
+        with as_in_a_task(), _ONE_TASK:
             return list(work(0, iter(frame.toArrow().to_batches())))
     return _reported_by_tasks(frame, work)
 

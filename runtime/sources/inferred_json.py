@@ -30,15 +30,16 @@ from ...planner.model.schemas.types import (
 )
 from ...planner.model.settings.conf import Conf
 from ..kernels.errors import NOT_EXACT
+from ..kernels.json.layout import Layout
+from ..kernels.json.quotes import in_double_quotes
 from ..kernels.json.support import corrupt_column
-from ..kernels.readers.line_files import blocks
 
 _CONF = Conf()
 _BIG = re.compile(rb"[0-9]{19}")
 
 
 def inferred_from_json(paths: Sequence[str], options: Mapping[str, str]) -> StructType:
-    """The columns of all rows of some files of lines.
+    """The columns of all rows of some files.
 
     Args:
         paths: the files.
@@ -54,9 +55,10 @@ def inferred_from_json(paths: Sequence[str], options: Mapping[str, str]) -> Stru
     no_nulls = given.get("dropfieldifallnull", "").lower() == "true"
     corrupt = StructType((StructField(corrupt_column(options), STRING),))
     found: DataType = NULL
+    layout = Layout.of(options)
     for path in paths:
-        for block in blocks(path):
-            for kind in _of_block(block, path):
+        for block in layout.blocks(path):
+            for kind in _of_block(block, path, layout):
                 if kind is None and mode == "FAILFAST":
                     raise AnalysisError.of(
                         "MALFORMED_RECORD_IN_PARSING.WITHOUT_SUGGESTION",
@@ -72,10 +74,10 @@ def inferred_from_json(paths: Sequence[str], options: Mapping[str, str]) -> Stru
     return columns if isinstance(columns, StructType) else StructType(())
 
 
-def _of_block(block: bytes, path: str) -> Iterable[DataType | None]:
-    """The types of lines, or one of them all; None: of a line that is no object of JSON."""
-    lines = [line for line in block.split(b"\n") if line.strip()]
-    if not _BIG.search(block):
+def _of_block(block: bytes, path: str, layout: Layout) -> Iterable[DataType | None]:
+    """The types of records, or one of them all; None: of one that is no object of JSON."""
+    lines = [line for line in layout.records(block) if line.strip()]
+    if layout.in_lines and not _BIG.search(block):
         try:
             read = pa.json.read_json(
                 io.BytesIO(block), pa.json.ReadOptions(block_size=len(block) + 1)
@@ -117,7 +119,8 @@ def _of_column(column: Any) -> DataType:
 
 def _of_line(line: bytes, path: str) -> Iterable[DataType | None]:
     try:
-        value, _ = json.JSONDecoder(object_pairs_hook=_pairs).raw_decode(line.decode().lstrip())
+        text = in_double_quotes(line.decode().removeprefix("\ufeff").lstrip())
+        value, _ = json.JSONDecoder(object_pairs_hook=_pairs).raw_decode(text)
     except ValueError:
         if b"'" in line or b"\\" in line:
             raise RuntimeFailure(

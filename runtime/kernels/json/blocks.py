@@ -8,7 +8,7 @@ of which only some values are odd those lines are read again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -251,9 +251,11 @@ class BlockReader:
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 
     def _one_by_one(self, block: bytes) -> Iterator[Any]:
+        return self.one_by_one(block.split(b"\n")[:-1])
+
+    def one_by_one(self, lines: Iterable[bytes]) -> Iterator[Any]:
+        """The batches of lines without their ends, each read by itself."""
         rows = []
-        lines = block.split(b"\n")
-        lines.pop()
         for line in lines:
             rows += self._lines.rows(line, self._line)
             self._line += 1

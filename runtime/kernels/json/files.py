@@ -7,9 +7,10 @@ from typing import Any
 
 from ..errors import KernelError
 from ..file_parts import WHOLE, FilePart
-from ..readers.line_files import BATCH, blocks
+from ..readers.line_files import BATCH
 from .blocks import BlockReader
 from .filters import PushedFilter
+from .layout import Layout
 from .lines import LineReader
 from .support import corrupt_column
 from .times import TimeTexts
@@ -23,7 +24,7 @@ def read_json(
     filters: Sequence[PushedFilter] = (),
     part: FilePart = WHOLE,
 ) -> Iterator[Any]:
-    """Read a file of JSON lines, or a part of one.
+    """Read a file of JSON lines, or a part of one; or a file that is one record.
 
     Args:
         path: the file, in UTF-8; compressed if its name says so.
@@ -34,7 +35,7 @@ def read_json(
         time_zone: the session's.
         filters: the conditions that Spark's reader is given. They stay to be fulfilled: only the
             records are left out of which Spark does not read the end.
-        part: which lines to read.
+        part: which lines to read; a file that is one record belongs to its first part.
 
     Yields:
         Record batches of at most 65,536 rows, all columns nullable.
@@ -59,7 +60,12 @@ def read_json(
         corrupt=None if corrupt < 0 else corrupt,
     )
     reader = BlockReader(schema, lines, times)
-    for block in blocks(path, part=part):
-        for batch in reader.batches(block):
+    layout = Layout.of(options)
+    for block in layout.blocks(path, part):
+        if layout.in_lines:
+            batches = reader.batches(block)
+        else:
+            batches = reader.one_by_one(layout.records(block))
+        for batch in batches:
             for start in range(0, batch.num_rows, BATCH):
                 yield batch.slice(start, BATCH)

@@ -14,6 +14,7 @@ from ..readers.line_files import lines_before
 from .errors import BadValue, Partial, Uncertain
 from .filters import PushedFilter, SkippedRecords
 from .malformed import malformed
+from .quotes import in_double_quotes
 from .times import TimeTexts
 from .values import read_otherwise, reader_of, skip, space, struct_reader
 
@@ -90,7 +91,7 @@ class LineReader:
         self._partial.reset()
         self._no_json = False
         try:
-            text = _text(line)
+            text = in_double_quotes(_text(line))
             return self._kept(text, self._rows(text), line)
         except Uncertain as error:
             raise self._failure(number, f"has {error}") from None
@@ -106,6 +107,7 @@ class LineReader:
             Uncertain: nobody knows what Spark makes of it.
         """
         self._partial.reset()
+        text = in_double_quotes(text)
         if text.startswith("\ufeff"):
             raise Uncertain("a byte order mark")
         if len(text) > _LONG:
@@ -163,7 +165,7 @@ class LineReader:
             return rows
         if self._mode == "FAILFAST":
             first = None if self._no_json else (partial.field, partial.cause)
-            raise malformed(self._path, text, rows[0], self._fields, first)
+            raise malformed(self._path, _text(line), rows[0], self._fields, first)
         if len(rows) > 1:
             raise Uncertain("an array of records of which some are malformed")
         return []

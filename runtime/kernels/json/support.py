@@ -46,7 +46,7 @@ FORMATS = ("timestampformat", "timestampntzformat", "dateformat")
 """The options that are patterns of java.time."""
 _MODES = ("PERMISSIVE", "FAILFAST", "DROPMALFORMED")
 _DEFAULTS = {
-    "multiline": ("false",),
+    "multiline": ("false", "true"),
     "primitivesasstring": ("false",),
     "prefersdecimal": ("false", "true"),  # of schema inference
     "dropfieldifallnull": ("false", "true"),  # of schema inference
@@ -59,7 +59,7 @@ _DEFAULTS = {
     "allownonnumericnumbers": ("true",),
     "locale": ("en-us",),
 }
-"""Options in lower case, and the values with which files are read as without them."""
+"""Options in lower case, and their values with which files are read here."""
 
 
 def corrupt_column(options: Mapping[str, str]) -> str:
@@ -81,6 +81,8 @@ def unsupported(schema: StructType, options: Mapping[str, str]) -> str | None:
         if name.lower() in FORMATS:
             if unsupported_format(name, value):
                 return f"the option '{name}' is '{value}'"
+            continue
+        if name.lower() == "linesep" and len(value) == 1 and value.isascii():
             continue
         if name.lower() == "mode":
             accepted: tuple[str, ...] = tuple(mode.lower() for mode in _MODES)

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from .copies import written_anew
 from .errors import BadValue, Partial, Uncertain
+from .quotes import Requoted
 from .time_columns import time_reader
 from .times import TimeTexts
 
@@ -240,15 +241,15 @@ def _read_string(text: str, start: int) -> tuple[Any, int]:
     if _null(text, start):
         return None, start + 4
     end = skip(text, start)
-    return text[start:end], end
+    return text.as_it_was(start, end) if isinstance(text, Requoted) else text[start:end], end
 
 
 def _copy_string(text: str, start: int) -> tuple[Any, int]:
     """A string; all that is none as Jackson writes it."""
-    value, end = _read_string(text, start)
-    if value is None or text.startswith('"', start):
-        return value, end
-    return written_anew(value), end
+    if text.startswith('"', start) or _null(text, start):
+        return _read_string(text, start)
+    end = skip(text, start)
+    return written_anew(text[start:end]), end
 
 
 def _scalar_reader(convert: Callable[[str, str], Any]) -> Reader:

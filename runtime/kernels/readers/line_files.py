@@ -37,6 +37,12 @@ def lines_before(path: str, start: int) -> int:
     return before.count(b"\n") + (not before.endswith(b"\n"))
 
 
+def content(path: str) -> bytes:
+    """All bytes of a file, a compressed one's as they were before."""
+    with opened(path) as file:
+        return bytes(file.read())
+
+
 def blocks(path: str, separator: bytes | None = None, part: FilePart = WHOLE) -> Iterator[bytes]:
     """The blocks of a file, a byte order mark at its beginning left out.
 
