@@ -1145,6 +1145,39 @@ def test_rows_are_shown_one_below_the_other(connect: Connect, capsys: Any) -> No
     assert capsys.readouterr().out == f"{shown}-RECORD 0-----\n a   | a l... \n\n"
 
 
+def test_what_sail_computes_otherwise_is_told_once(connect: Connect, capfd: Any) -> None:
+    spark = connect()
+    rows = spark.createDataFrame([('[{"f": 1}]',)], "text STRING")
+    for _ in range(2):
+        assert rows.selectExpr("upper(text) AS t").first().t == '[{"F": 1}]'
+        rows.selectExpr("get_json_object(text, '$[*].f') AS f").collect()
+    rows.count()
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("warning: The embedded engine does not compute the expression get_json")
+    assert line.endswith("The answer is Sail's.")
+
+
+def test_what_spark_refuses_of_rows_at_rest_is_refused(connect: Connect) -> None:
+    from pyspark.errors import AnalysisException
+
+    rows = connect().range(3).selectExpr("id", "map('x', id) AS m")
+    with pytest.raises(AnalysisException) as caught:  # Sail gives three rows
+        rows.select("m").distinct().collect()
+    assert caught.value.getCondition() == "UNSUPPORTED_FEATURE.SET_OPERATION_ON_MAP_TYPE"
+
+
+def test_columns_of_a_dataframe_beside_itself(connect: Connect) -> None:
+    spark = connect()
+    numbers = spark.range(4)
+    some = numbers.filter("id > 1")
+    joined = numbers.join(some, numbers.id == some.id, "left")
+    found = sorted((tuple(row) for row in joined.collect()), key=repr)
+    assert found == [(0, None), (1, None), (2, 2), (3, 3)]
+    rows = spark.createDataFrame([("a", 1)], "k STRING, v INT")
+    unpivoted = rows.unpivot(rows.k, [rows.v], "name", "value")
+    assert [tuple(row) for row in unpivoted.collect()] == [("a", "v", 1)]
+
+
 def test_a_client_goes_on_once_its_view_is_known(
     connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

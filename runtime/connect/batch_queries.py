@@ -8,6 +8,7 @@ what is not is left to Sail as it is.
 from __future__ import annotations
 
 import re
+import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +48,10 @@ _SHOWN = ("show_string", "html_string", "tail")
 _CUT = re.compile(r"only showing top \d+ rows?\n$")
 _RECORD, _NOTHING = "-RECORD ", "(0 rows)"
 _LEAST_ROOM = 3
-_PERHAPS_THE_ENGINES = (*UNKNOWN_TABLE, "UNRESOLVED_ROUTINE", "UNSUPPORTED_")
+_PERHAPS_THE_ENGINES = (
+    *(*UNKNOWN_TABLE, "UNRESOLVED_ROUTINE", "UNSUPPORTED_DATATYPE"),
+    "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY",
+)
 """How conditions begin that say what the planner does not know, or not plan: the engine may."""
 _KNOWN_WITHOUT_ROWS = ("schema", "tree_string", "is_local", "same_semantics", "semantic_hash")
 """Questions about a DataFrame that the planner answers."""
@@ -178,6 +182,16 @@ def put_rows_at_rest(
         if relation is not None and anyhow:
             put_in_order(relation)
         yield None
+    _warn(session, refused)
+
+
+def _warn(session: ClientSession, refused: Exception | None) -> None:
+    """Tell, once in a session, what Sail has computed and is not known to compute as Spark does."""
+    if not isinstance(refused, RuntimeFailure) or refused.condition != NOT_EXACT:
+        return
+    if refused.message not in session.warned:
+        session.warned.add(refused.message)
+        print(f"warning: {refused.message} The answer is Sail's.", file=sys.stderr)
 
 
 def _put(query: BatchQuery, relation: Message) -> Exception | None:
