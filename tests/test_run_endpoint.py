@@ -1145,6 +1145,30 @@ def test_rows_are_shown_one_below_the_other(connect: Connect, capsys: Any) -> No
     assert capsys.readouterr().out == f"{shown}-RECORD 0-----\n a   | a l... \n\n"
 
 
+def test_a_table_is_there_once_its_query_has_started(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    rows = _stream(spark, tmp_path / "in", ("a", 1))
+    writer = rows.writeStream.clusterBy("v").option("checkpointLocation", str(tmp_path / "c"))
+    query = writer.toTable("fresh")
+    read = spark.readStream.table("fresh")
+    query.processAllAvailable()
+    query.stop()
+    copy = read.writeStream.format("memory").queryName("copied").trigger(availableNow=True).start()
+    copy.awaitTermination()
+    assert [tuple(row) for row in spark.table("copied").collect()] == [("a", 1)]
+    spark.sql("DROP TABLE fresh")
+
+
+def test_declared_columns_of_an_outputs_folders_stay(connect: Connect, tmp_path: Path) -> None:
+    spark = connect()
+    rows = _stream(spark, tmp_path / "in", ("a", 1))
+    writer = rows.writeStream.partitionBy("k").format("parquet").trigger(availableNow=True)
+    out = str(tmp_path / "out")
+    writer.option("checkpointLocation", str(tmp_path / "c")).start(out).awaitTermination()
+    assert spark.read.schema("k STRING, v INT").parquet(out).collect() == [("a", 1)]
+    assert spark.read.parquet(out).columns == ["v", "k"]
+
+
 def test_what_sail_computes_otherwise_is_told_once(connect: Connect, capfd: Any) -> None:
     spark = connect()
     rows = spark.createDataFrame([('[{"f": 1}]',)], "text STRING")

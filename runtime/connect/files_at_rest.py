@@ -172,6 +172,7 @@ class FilesAtRest:
                 deeper = deeper or len(every) > len(found)
         if len(places) > 1 and "basePath" not in options:
             base = None
+        is_output = (Path(places[0]) / SINK_LOG).is_dir()
         # Spark reads the largest files first: those say what the columns are.
         paths = tuple(file.path for file in sorted(files, key=lambda file: -file.size))
         if (
@@ -180,7 +181,7 @@ class FilesAtRest:
             and not (
                 deeper  # Sail reads what lies in any directory below
                 or any(folder_texts(file.path, base) for file in files)
-                or (Path(places[0]) / SINK_LOG).is_dir()
+                or is_output
                 or self._of_unlike_files(relation, format_, options, files)
             )
         ):
@@ -196,7 +197,9 @@ class FilesAtRest:
         if schema is None:
             return None
         refuse_duplicates((field.name for field in schema.fields), self._conf)
-        chosen = replace(chosen, schema=with_folder_columns(schema, paths, base))
+        stay = bool(message.schema) and is_output
+        columns = with_folder_columns(schema, paths, base, declared_stay=stay)
+        chosen = replace(chosen, schema=columns)
         return chosen if self._read_here(chosen) else None
 
     def _read_here(self, table: ChosenFiles) -> bool:

@@ -195,11 +195,20 @@ def literal(value: Any, column: StructField) -> Column:
     return F.when(F.lit(True), shown).alias(column.name)
 
 
-def with_folder_columns(schema: StructType, paths: Sequence[str], base: Path | None) -> StructType:
+def with_folder_columns(
+    schema: StructType, paths: Sequence[str], base: Path | None, *, declared_stay: bool = False
+) -> StructType:
     """The columns of files: those that the names of their folders have stand last.
 
     What the schema does not declare has the type that all its values are of, as Spark infers it
     (PartitioningUtils.parsePartitions).
+
+    Args:
+        schema: the columns as they are declared.
+        paths: the files.
+        base: the directory below which folders' names say something; None: they do nowhere.
+        declared_stay: whether what the schema declares stands where it does there, as Spark reads
+            the output of a stream.
 
     Raises:
         RuntimeFailure: the folders of one name other columns than those of another, or have a
@@ -213,7 +222,7 @@ def with_folder_columns(schema: StructType, paths: Sequence[str], base: Path | N
                 raise _refused(path, "others have other columns in the names of theirs")
             texts[path], names = found, list(found)
     lower = [name.lower() for name in names]
-    first = [field for field in schema.fields if field.name.lower() not in lower]
+    first = [f for f in schema.fields if declared_stay or f.name.lower() not in lower]
     declared = {field.name.lower(): field for field in schema.fields}
     last = []
     for name in names:
@@ -221,6 +230,8 @@ def with_folder_columns(schema: StructType, paths: Sequence[str], base: Path | N
         if field is None:
             kinds = {_inferred(path, one[name]) for path, one in texts.items()}
             field = StructField(name, reduce(_wider, kinds - {NULL}) if kinds != {NULL} else NULL)
+        elif declared_stay:
+            continue
         last.append(field)
     return StructType((*first, *last))
 

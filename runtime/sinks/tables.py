@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...planner.model.errors import RuntimeFailure
 from ...planner.model.formats import RUN_FORMATS
 from ...planner.model.output_modes import OutputMode
-from ...planner.model.schemas.schema_json import type_from_json
 from ...planner.model.schemas.types import StructType
 from ...planner.model.settings.conf import Conf
 from ...planner.model.text.spark_sql import quote, type_sql
@@ -21,14 +20,13 @@ if TYPE_CHECKING:
 
 
 class TableSink(Sink):
-    """Adds each batch to a table of files, exactly once; makes the table at the first batch.
+    """Adds each batch to a table of files, exactly once; makes the table when the query starts.
 
     The table's files are a FileSink's. A table that is there keeps its format and its partitions.
 
     Args:
         request: the format and partition columns of a new table, and the writer's options.
         name: the table's, as SQL has it.
-
     """
 
     one_action = True
@@ -39,7 +37,6 @@ class TableSink(Sink):
         self._spark = request.spark
         self.name = name
         self._files: FileSink | None = None
-        self._attached: tuple[str, int, OutputMode] | None = None
         self._checked: tuple[StructType, EngineFacts, Conf] | None = None
 
     @property
@@ -47,16 +44,15 @@ class TableSink(Sink):
         return f"Table[{self.name}]" if self._files is None else self._files.description
 
     def attach(self, query_id: str, next_batch: int, output_mode: OutputMode) -> None:
-        """Take the table, if there is one.
+        """Take the table, a new one if there is none.
 
         Raises:
             RuntimeFailure: the mode is not append, or the table went with the process that made it.
         """
         if output_mode != "append":
             raise refuse_output_mode(self._request.format, output_mode)
-        self._attached = query_id, next_batch, output_mode
         if self._spark.catalog.tableExists(self.name):
-            self._open()
+            self._open(query_id, next_batch)
         elif next_batch > 0 and is_embedded(self._spark):
             raise RuntimeFailure(
                 "STATEPLAN_TABLE_GONE",
@@ -64,14 +60,14 @@ class TableSink(Sink):
                 "not there: tables of the embedded engine end with its process.",
                 hint="Run the query with --engine spark, or name a path instead of a table.",
             )
+        else:
+            self._make()
+            self._open(query_id, next_batch)
 
     def check(self, schema: StructType, engine: EngineFacts, conf: Conf) -> None:
         self._checked = schema, engine, conf  # what the table's files are is known later
 
     def write(self, frame: DataFrame, batch_id: int) -> int | None:
-        if self._files is None:
-            self._make(frame)
-            self._open()
         assert self._files is not None
         return self._files.write(frame, batch_id)
 
@@ -85,8 +81,9 @@ class TableSink(Sink):
         if self._files is not None:
             self._files.stop()
 
-    def _make(self, frame: DataFrame) -> None:
-        columns: Any = type_from_json(frame.schema.jsonValue())
+    def _make(self) -> None:
+        assert self._checked is not None
+        columns, _, _ = self._checked
         written = ", ".join(f"{quote(f.name)} {type_sql(f.data_type)}" for f in columns.fields)
         sql = f"CREATE TABLE {self.name} ({written}) USING {self._request.format}"
         # The embedded engine's tables have no clustering, which says nothing about their files.
@@ -98,9 +95,8 @@ class TableSink(Sink):
             sql += f" {words} ({', '.join(map(quote, by))})" if by else ""
         self._spark.sql(sql)
 
-    def _open(self) -> None:
+    def _open(self, query_id: str, next_batch: int) -> None:
         """Take the directory of the table that is there."""
-        assert self._attached is not None
         format_, location = table_files(self._spark, self.name)
         if format_ not in RUN_FORMATS or location is None:
             raise RuntimeFailure(
@@ -112,9 +108,9 @@ class TableSink(Sink):
         partition_by = [column.name for column in columns if column.isPartition]
         options = {k: v for k, v in self._request.options.written.items() if k.lower() != "path"}
         self._files = FileSink(format_, location, options, partition_by)
-        self._files.attach(*self._attached)
-        if self._checked is not None:
-            self._files.check(*self._checked)
+        self._files.attach(query_id, next_batch, "append")
+        assert self._checked is not None
+        self._files.check(*self._checked)
 
 
 def table_files(spark: SparkSession, name: str) -> tuple[str, str | None]:
