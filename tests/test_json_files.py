@@ -595,6 +595,11 @@ def test_null_behind_an_object(tmp_path: Path) -> None:
     [
         ({"a": t.LongType()}, {"MODE": "failfast", "multiLine": "false"}, None),
         ({"a": t.LongType()}, {"multiLine": "true", "lineSep": ";"}, None),
+        (
+            {"a": t.LongType()},
+            {"multiLine": "true", "encoding": "UTF-8"},
+            "an encoding is given with 'multiLine'",
+        ),
         ({"a": t.LongType()}, {"lineSep": ";;"}, "the option 'lineSep' is ';;'"),
         ({"a": t.LongType()}, {"encoding": "UTF-16"}, "the option 'encoding' is 'UTF-16'"),
         (

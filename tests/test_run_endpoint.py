@@ -207,6 +207,8 @@ def test_records_of_json_in_other_forms(connect: Connect, tmp_path: Path) -> Non
     places = _file(tmp_path / "lines.json", "{'a': 1};{'a': 2, 'b': {'c': 'd'}}")
     read = spark.read.option("lineSep", ";").schema("a INT, b STRING").json(places)
     assert [tuple(row) for row in read.collect()] == [(1, None), (2, "{'c': 'd'}")]
+    heeded = spark.read.option("encoding", "UTF-8").option("header", True)  # no option of JSON
+    assert heeded.json(_file(tmp_path / "a.json", '{"a": "ä"}')).first().a == "ä"
     for format_, name, value in (("json", "encoding", "UTF-16"), ("csv", "charset", "UTF-16LE")):
         odd = spark.read.option(name, value).schema("a STRING").format(format_).load(whole)
         with pytest.raises(Exception, match=f"the option '{name}' is '{value}'"):

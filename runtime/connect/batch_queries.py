@@ -52,7 +52,7 @@ _PERHAPS_THE_ENGINES = (
     *(*UNKNOWN_TABLE, "UNRESOLVED_ROUTINE", "UNSUPPORTED_DATATYPE"),
     "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY",
 )
-"""How conditions begin that say what the planner does not know, or not plan: the engine may."""
+"""How the conditions begin of what the engine may know, or run, though the planner does not."""
 _KNOWN_WITHOUT_ROWS = ("schema", "tree_string", "is_local", "same_semantics", "semantic_hash")
 """Questions about a DataFrame that the planner answers."""
 
@@ -186,7 +186,7 @@ def put_rows_at_rest(
 
 
 def _warn(session: ClientSession, refused: Exception | None) -> None:
-    """Tell, once in a session, what Sail has computed and is not known to compute as Spark does."""
+    """Warn, once in a session, that the answer of Sail's to a query may differ from Spark's."""
     if not isinstance(refused, RuntimeFailure) or refused.condition != NOT_EXACT:
         return
     if refused.message not in session.warned:

@@ -50,7 +50,7 @@ class ClientSession:
         views: temporary views that are streams, as relations, by name in small letters.
         view_columns: the columns of views that the engine has under other names (memory_view.py).
         ordered_views: the views that ask for an order of their rows, in small letters.
-        warned: of what the client was told that it is not computed as by Spark.
+        warned: the warnings that have been printed: each is printed once.
         functions: functions for SQL text, as they were registered, by name.
         data_sources: data sources in Python by format.
         environment: variables for processes of the client's functions.

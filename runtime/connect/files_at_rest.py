@@ -61,8 +61,11 @@ _INFERENCE = (
 )
 _OTHER_TYPES = (("prefersDecimal", "true"), ("preferDate", "false"))
 """Values of options with which Spark finds other columns than we do."""
-_OF_THE_ENGINE = {"csv": ("multiline",)}
-"""Options that the engine heeds, and our own code does not, by format."""
+_OF_RECORDS = {
+    "csv": ("encoding", "charset", "linesep"),  # the engine heeds multiLine
+    "json": ("encoding", "charset", "linesep", "multiline"),
+}
+"""Options that say what a record is, in small letters, which the engine does not heed."""
 _ANY = StructType((StructField("any", STRING),))
 _NAMES = {"csv": "CSV", "json": "JSON", "text": "Text", "orc": "ORC", "parquet": "Parquet"}
 Inferred = dict[tuple[Any, ...], tuple[Sequence[FoundFile], StructType]]
@@ -145,11 +148,11 @@ class FilesAtRest:
         format_ = (message.format or self._conf["spark.sql.sources.default"]).lower()
         options = Options(dict(message.options), f"the source '{format_}'")
         locations = list(message.paths) or ([options["path"]] if "path" in options else [])
-        # The engine wants it named, and knows no option 'path'.
-        message.format = format_
-        message.paths[:] = locations
+        if not message.format:
+            message.format = format_  # the engine wants it named
         if format_ not in _NAMES or not locations:
             return None
+        message.paths[:] = locations  # the engine knows no option 'path'
         try:
             places = [str(local_path(location, "the source")) for location in locations]
         except RuntimeFailure:
@@ -157,7 +160,6 @@ class FilesAtRest:
         recursive = options.flag("recursiveFileLookup")
         glob = options.get("pathGlobFilter")
         files: list[FoundFile] = []
-        deeper = False
         base = None if recursive else base_path(options.get("basePath", places[0]))
         for place in places:
             found = found_files(place, recursive=recursive, name_glob=glob)
@@ -167,9 +169,6 @@ class FilesAtRest:
             if len(places) > 1 and any(folder_texts(file.path, below) for file in found):
                 return None  # the engine is to see whether all have one base
             files += found
-            if format_ not in FILE_READERS and not recursive:
-                every = found_files(place, recursive=True, name_glob=glob)
-                deeper = deeper or len(every) > len(found)
         if len(places) > 1 and "basePath" not in options:
             base = None
         is_output = (Path(places[0]) / SINK_LOG).is_dir()
@@ -179,9 +178,9 @@ class FilesAtRest:
             files
             and format_ not in FILE_READERS
             and not (
-                deeper  # Sail reads what lies in any directory below
+                is_output
                 or any(folder_texts(file.path, base) for file in files)
-                or is_output
+                or len(_every_file(places, glob)) > len(files)  # Sail would read them all
                 or self._of_unlike_files(relation, format_, options, files)
             )
         ):
@@ -330,16 +329,31 @@ class FilesAtRest:
 
 
 def _check_options(format_: str, options: Mapping[str, str]) -> None:
-    """Refuse options that our own code does not heed, and the engine still less."""
-    own = FILE_READERS.get(format_)
-    heeded = {k: v for k, v in options.items() if k.lower() not in _OF_THE_ENGINE.get(format_, ())}
-    reason = None if own is None else own.unsupported(_ANY, heeded)
+    """Refuse options that neither our own code nor the engine heeds, though records depend on them.
+
+    Raises:
+        RuntimeFailure: there is one (`STATEPLAN_NOT_EXACT`).
+    """
+    given = {
+        name: value
+        for name, value in options.items()
+        if name.lower() in _OF_RECORDS.get(format_, ())
+        or (format_ == "json" and name.lower().startswith("allow"))
+    }
+    reason = FILE_READERS[format_].unsupported(_ANY, given) if given else None
     if reason is not None:
         raise RuntimeFailure(
             NOT_EXACT,
             f"The embedded engine does not read {_NAMES[format_]} files as Spark where {reason}.",
             hint="Leave the option out, or run the file on Spark: --engine spark.",
         )
+
+
+def _every_file(places: Sequence[str], name_glob: str | None) -> list[FoundFile]:
+    """The files of all directories below some places, too."""
+    return [
+        file for place in places for file in found_files(place, recursive=True, name_glob=name_glob)
+    ]
 
 
 def _reads_files(relation: Message) -> bool:

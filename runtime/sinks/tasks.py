@@ -20,9 +20,9 @@ nothing of this package when it is called."""
 
 
 class _OneTask:
-    """What `TaskContext.get()` tells code that takes rows in this process: of partition 0.
+    """The task that `TaskContext.get()` gives user code that runs in this process: partition 0.
 
-    PySpark has one context in a process; queries that run at once share it.
+    PySpark has one context in a process; queries that run at the same time share it.
     """
 
     def __init__(self) -> None:
@@ -30,29 +30,26 @@ class _OneTask:
         self._running = 0
 
     def __enter__(self) -> None:
+        from pyspark import TaskContext
+
         with self._lock:
             self._running += 1
-            _set_context({"partitionId": 0, "attemptNumber": 0, "stageId": 0, "taskAttemptId": 0})
+            context: Any = TaskContext._getOrCreate()
+            context._partitionId = context._attemptNumber = 0
+            context._stageId = context._taskAttemptId = 0
+            context._cpus, context._localProperties, context._resources = 1, {}, {}
 
     def __exit__(self, *_: object) -> None:
+        from pyspark import TaskContext
+
         with self._lock:
             self._running -= 1
             if not self._running:
-                _set_context(None)
+                nothing: Any = None
+                TaskContext._setTaskContext(nothing)
 
 
 _ONE_TASK = _OneTask()
-
-
-def _set_context(values: dict[str, int] | None) -> None:
-    from pyspark import TaskContext
-
-    context: Any = None
-    if values is not None:
-        context = TaskContext._getOrCreate()
-        for name, value in {**values, "cpus": 1, "localProperties": {}, "resources": {}}.items():
-            setattr(context, f"_{name}", value)
-    TaskContext._setTaskContext(context)
 
 
 def in_tasks(frame: DataFrame, work: Work) -> list[bytes]:

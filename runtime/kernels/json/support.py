@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ....planner.model.options import by_lower_name
 from ....planner.model.schemas.types import (
     ArrayType,
     BinaryType,
@@ -57,6 +58,8 @@ _DEFAULTS = {
     "allowbackslashescapinganycharacter": ("false",),
     "allowunquotedcontrolchars": ("false",),
     "allownonnumericnumbers": ("true",),
+    "encoding": ("utf-8", "utf8"),
+    "charset": ("utf-8", "utf8"),
     "locale": ("en-us",),
 }
 """Options in lower case, and their values with which files are read here."""
@@ -90,6 +93,9 @@ def unsupported(schema: StructType, options: Mapping[str, str]) -> str | None:
             accepted = _DEFAULTS.get(name.lower(), ())
         if value.lower() not in accepted:
             return f"the option '{name}' is '{value}'"
+    given = by_lower_name(options)
+    if given.get("multiline", "").lower() == "true" and given.keys() & {"encoding", "charset"}:
+        return "an encoding is given with 'multiLine'"  # a byte order mark is a letter then
     if not schema.fields:
         return "no column is read"
     corrupt = corrupt_column(options)
