@@ -282,6 +282,8 @@ def _to_timestamp(value: object, source: DataType, time_zone: str) -> int:
             return read_timestamp(str(value), time_zone)
         case DateType():
             return utc_micros(cast(int, value) * DAY_MICROS, time_zone)
+        case TimestampNTZType():
+            return utc_micros(cast(int, value), time_zone)
         case IntegralType():
             return cast(int, value) * MICROS
         case DecimalType():
