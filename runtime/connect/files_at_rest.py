@@ -62,10 +62,14 @@ _INFERENCE = (
 _OTHER_TYPES = (("prefersDecimal", "true"), ("preferDate", "false"))
 """Values of options with which Spark finds other columns than we do."""
 _OF_RECORDS = {
-    "csv": ("encoding", "charset", "linesep"),  # the engine heeds multiLine
+    "csv": (
+        *("encoding", "charset", "linesep", "multiline"),
+        *("comment", "sep", "delimiter", "quote", "escape", "chartoescapequoteescaping"),
+        *("mode", "ignoreleadingwhitespace", "ignoretrailingwhitespace"),
+    ),
     "json": ("encoding", "charset", "linesep", "multiline"),
 }
-"""Options that say what a record is, in small letters, which the engine does not heed."""
+"""Options, in small letters, that say what a record is; the engine does not heed them as Spark."""
 _ANY = StructType((StructField("any", STRING),))
 _NAMES = {"csv": "CSV", "json": "JSON", "text": "Text", "orc": "ORC", "parquet": "Parquet"}
 Inferred = dict[tuple[Any, ...], tuple[Sequence[FoundFile], StructType]]

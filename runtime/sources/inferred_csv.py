@@ -31,10 +31,11 @@ from ...planner.model.settings.conf import Conf
 from ..kernels.errors import NOT_EXACT
 from ..kernels.json.errors import Uncertain
 from ..kernels.json.time_columns import UncertainValue
+from ..kernels.readers.csv_lines import CsvBlock
 from ..kernels.readers.csv_options import CsvOptions
+from ..kernels.readers.csv_records import record_blocks
 from ..kernels.readers.csv_tokens import Tokenizer
 from ..kernels.readers.csv_values import converter
-from ..kernels.readers.line_files import blocks
 
 _DAY = r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])"
 _TIME = r"([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]{1,6})?(Z|[+-]0[0-9]:[0-5][0-9])?"
@@ -66,10 +67,10 @@ def first_values(paths: Sequence[str], options: CsvOptions) -> list[str]:
     Raises:
         RuntimeFailure: it is not known here how Spark parts the first line.
     """
-    line = next(_lines(paths, options), None)
-    if line is None:
-        return []
     try:
+        line = next(_first_records(paths, options), None)
+        if line is None:
+            return []
         found = Tokenizer(options, None).tokens(line, first=True, split=False)
     except Uncertain:
         raise RuntimeFailure(
@@ -96,12 +97,14 @@ def column_names(tokens: Sequence[str], options: CsvOptions, case_sensitive: boo
     ]
 
 
-def _lines(paths: Sequence[str], options: CsvOptions) -> Iterator[str]:
+def _first_records(paths: Sequence[str], options: CsvOptions) -> Iterator[str]:
     for path in paths:
-        for block in blocks(path, options.line_sep):
-            for line in block.decode(errors="replace").split((options.line_sep or b"\n").decode()):
-                if line.strip() and not (options.comment and line.startswith(options.comment)):
-                    yield line
+        for data in record_blocks(path, options):
+            block = CsvBlock(data, 1, options)
+            if block.odd_line() is not None:
+                raise Uncertain("a quote within a value")
+            if block.rows:
+                yield block.text(0)
 
 
 def without_lines(table: Any, values: Sequence[str], options: CsvOptions) -> Any:

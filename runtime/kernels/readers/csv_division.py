@@ -100,7 +100,7 @@ class Division:
                 quote_char=False if options.quote == "\0" else options.quote,
                 double_quote=False,
                 escape_char=False,
-                newlines_in_values=False,
+                newlines_in_values=options.multi_line,
                 ignore_empty_lines=False,
             ),
             convert_options=pyarrow.csv.ConvertOptions(

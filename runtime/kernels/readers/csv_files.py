@@ -21,8 +21,9 @@ from ..json.time_columns import Column, UncertainValue
 from .csv_division import Division
 from .csv_lines import CsvBlock
 from .csv_options import CsvOptions, csv_options
+from .csv_records import record_blocks
 from .csv_values import converter
-from .line_files import BATCH, blocks, lines_before
+from .line_files import BATCH, lines_before
 
 _SPLIT = 4 << 20
 """Spark never reads a smaller file in parts (spark.sql.files.openCostInBytes)."""
@@ -40,7 +41,7 @@ def read_csv(
     """Read a CSV file, or a part of one.
 
     Args:
-        path: the file, in UTF-8; compressed if its name says so.
+        path: the file; compressed if its name says so.
         schema: all columns, a `pyarrow.Schema` of the types of arrow_types.py.
         columns: the places of those that the query needs, in order: Spark reads no others, so that
             a malformed value of another is no error, nor is their number.
@@ -90,16 +91,19 @@ class _FileReader:
         self._converters = [converter(field.type, options, zone) for field in self._fields]
         self._filters = filters
         self._division = Division(options, self._expected, self._places)
-        self._split = Path(path).stat().st_size > _SPLIT
+        self._split = not options.multi_line and Path(path).stat().st_size > _SPLIT
         if self._output and not self._fields:
             raise KernelError.of("UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN")
 
     def batches(self) -> Iterator[Any]:
         first = not self._part.start
         header, number = first and self._options.header, 1
-        for data in blocks(self._path, self._options.line_sep, self._part):
+        for data in record_blocks(self._path, self._options, self._part):
             block = CsvBlock(data, number, self._options)
-            number += block.count
+            number += block.lines
+            if (line := block.odd_line(pruned=self._division.pruned)) is not None:
+                odd = Uncertain("a quote within a value (with 'multiLine')")
+                raise self._uncertain(line, odd)
             if header and block.rows:
                 self._check_header(block.text(0))
                 block.leave_out_first()

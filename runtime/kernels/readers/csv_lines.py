@@ -1,4 +1,7 @@
-"""A block of a CSV file's lines: where they lie, and which of them Arrow divides as Spark does."""
+"""A block of a CSV file's records: where they lie, and which of them Arrow divides as Spark does.
+
+A record is a line, unless `multiLine` is set: then line ends within quotes end none.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from .csv_options import CsvOptions
+from .csv_records import BLANKS, ends_outside, quotes_in
 
-_BLANKS = bytes(range(33))
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _BOM = b"\xef\xbb\xbf"
 _NEW_LINE = 10
@@ -25,10 +28,12 @@ class CsvBlock:
         data: the lines, each with its end.
         number: that of the first one in its file, from 1.
         options: how they are written.
-        blank: whether lines of blanks alone are records, too.
+        blank: whether lines of blanks alone are records, too, as they are where a record may have
+            several lines and blanks in front of values count.
 
     Attributes:
-        count: how many lines there are, with the others.
+        count: how many lines there are, with the others; those of a record together are one.
+        lines: how many ends of lines there are.
         rows: how many records.
     """
 
@@ -41,10 +46,15 @@ class CsvBlock:
         self._end = end[0]
         self._data = data
         self._letters = np.frombuffer(data, np.uint8)
-        ends = np.flatnonzero(self._letters == self._end)
+        ends = self._line_ends = np.flatnonzero(self._letters == self._end)
+        if options.multi_line:
+            ends = ends_outside(quotes_in(self._letters, options), ends)
+            if not len(ends) or ends[-1] < len(data) - 1:
+                ends = np.append(ends, len(data) - 1)  # its last quote is odd
         starts = np.concatenate([[0], ends + 1])[: len(ends)]
-        self.count = len(ends)
+        self.count, self.lines = len(ends), len(self._line_ends)
         self._all_ends = ends
+        blank |= options.multi_line and not options.leading
         self._kept = np.flatnonzero(self._records(starts, ends, blank=blank))
         self._first = number
         self._starts, self._ends = starts[self._kept], ends[self._kept]
@@ -55,7 +65,7 @@ class CsvBlock:
         kept = starts < ends
         firsts = self._letters[starts]
         for line in () if blank else np.flatnonzero(kept & (firsts <= 32)):
-            kept[line] = bool(self._data[starts[line] : ends[line]].strip(_BLANKS))
+            kept[line] = bool(self._data[starts[line] : ends[line]].strip(BLANKS))
         if self._options.comment is not None:
             kept &= firsts != ord(self._options.comment)
         return kept
@@ -76,7 +86,36 @@ class CsvBlock:
 
     def number(self, row: int) -> int:
         """Which line of the file a record is, from 1."""
-        return self._first + int(self._kept[row])
+        return self._line_at(self._starts[row])
+
+    def _line_at(self, place: Any) -> int:
+        return self._first + int(np.searchsorted(self._line_ends, place))
+
+    def odd_line(self, *, pruned: bool = False) -> int | None:
+        """The first line with a quote that may stand within a value, where records have several.
+
+        Where that record ends, nobody knows here.
+
+        Args:
+            pruned: whether some values are skipped.
+        """
+        letters, options = self._letters, self._options
+        if not options.multi_line:
+            return None
+        quotes = quotes_in(letters, options)
+        edges = [ord(options.sep), self._end]
+        if options.escape == options.quote:
+            edges.append(ord(options.quote))  # such a quote is doubled
+        if not len(quotes):
+            return None
+        closes = np.arange(len(quotes)) % 2 == 1
+        beside = letters[np.where(closes, quotes + 1, quotes - 1)]
+        odd = ~np.isin(beside, edges)
+        odd[-1] |= len(quotes) % 2 == 1
+        if pruned and options.escape == options.quote:
+            # Of a value that is skipped, univocity takes such a last quote for an escaped one.
+            odd |= closes & (letters[quotes - 1] == edges[-1]) & np.isin(beside, edges[:-1])
+        return self._line_at(quotes[np.argmax(odd)]) if odd.any() else None
 
     @staticmethod
     def separator(options: CsvOptions) -> str:
@@ -126,7 +165,10 @@ class CsvBlock:
             quote = None
         marks = np.flatnonzero(marked)
         kinds = letters[marks]
-        line_ends = np.flatnonzero(kinds == self._end)
+        if options.multi_line:
+            line_ends = np.searchsorted(marks, self._all_ends)
+        else:
+            line_ends = np.flatnonzero(kinds == self._end)
         divides = kinds == separator[0]
         if quote is None:
             return _count(divides, line_ends) == values - 1

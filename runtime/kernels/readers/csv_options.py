@@ -30,7 +30,6 @@ _TYPES = (
 )
 _MODES = ("PERMISSIVE", "DROPMALFORMED", "FAILFAST")
 _FIXED = {
-    "multiline": ("false",),
     "inferschema": ("false", "true"),  # a stream has its schema
     "samplingratio": None,
     "preferdate": ("false", "true"),  # of schema inference
@@ -39,8 +38,6 @@ _FIXED = {
     "extension": None,
     "compression": None,
     "codec": None,
-    "encoding": ("utf-8", "utf8"),
-    "charset": ("utf-8", "utf8"),
     "locale": ("en-us",),
     "columnpruning": ("true",),
     "maxcolumns": ("20480",),
@@ -53,10 +50,13 @@ _READ = {
     *("mode", "sep", "delimiter", "quote", "escape", "chartoescapequoteescaping", "comment"),
     *("header", "enforceschema", "ignoreleadingwhitespace", "ignoretrailingwhitespace"),
     *("nullvalue", "emptyvalue", "nanvalue", "positiveinf", "negativeinf", "linesep", "timezone"),
+    *("multiline", "encoding", "charset"),
     *("dateformat", "timestampformat", "timestampntzformat", "columnnameofcorruptrecord"),
 }
+_ENCODINGS = {"utf-8": "utf-8", "utf8": "utf-8", "iso-8859-1": "latin-1", "us-ascii": "ascii"}
+"""Names of encodings in lower case, and Python's names of them."""
 _ESCAPED = {"t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
-_NOTHING = "\0"
+NOTHING = "\0"
 """univocity's character for none."""
 
 
@@ -79,6 +79,8 @@ class CsvOptions:
         leading, trailing: whether blanks around values are ignored there.
         null_value, empty_value: the text that is null; and what an empty quoted text is.
         nan, infinity, minus_infinity: the names of such numbers.
+        multi_line: whether ends of lines within quotes are a part of a value.
+        encoding: Python's name of the files' encoding; in each, ASCII letters are one byte.
         line_sep: the one byte that ends a line; None: `\\n`, `\\r\\n` and `\\r` do.
         zone: the time zone; None: the session's.
         date_format, timestamp_format, ntz_format: patterns; None: the usual forms.
@@ -100,6 +102,8 @@ class CsvOptions:
     nan: str = "NaN"
     infinity: str = "Inf"
     minus_infinity: str = "-Inf"
+    multi_line: bool = False
+    encoding: str = "utf-8"
     line_sep: bytes | None = None
     zone: str | None = None
     date_format: str | None = None
@@ -120,7 +124,7 @@ def csv_options(options: Mapping[str, str]) -> CsvOptions:
         if key not in _READ and accepted is not None and value.lower() not in accepted:
             raise given.refusal(key)
     quote, escape = given.character("quote", '"'), given.character("escape", "\\")
-    own_escape = _NOTHING if quote == escape else escape
+    own_escape = NOTHING if quote == escape else escape
     return CsvOptions(
         mode=given.among("mode", _MODES),
         sep=given.separator(),
@@ -137,6 +141,8 @@ def csv_options(options: Mapping[str, str]) -> CsvOptions:
         nan=given.text("nanValue", "NaN"),
         infinity=given.text("positiveInf", "Inf"),
         minus_infinity=given.text("negativeInf", "-Inf"),
+        multi_line=given.multi_line(),
+        encoding=given.encoding(),
         line_sep=given.line_separator(),
         zone=given.zone(),
         date_format=given.pattern("dateFormat"),
@@ -174,7 +180,7 @@ class _Given:
             raise self.refusal(name)
         return value
 
-    def character(self, name: str, usual: str, empty: str = _NOTHING) -> str:
+    def character(self, name: str, usual: str, empty: str = NOTHING) -> str:
         value = self.text(name, usual)
         if value and (len(value) > 1 or not "\0" < value < "\x7f" or value in "\r\n"):
             if value == usual:
@@ -214,6 +220,32 @@ class _Given:
             raise self.refusal("lineSep")
         return value.encode()
 
+    def multi_line(self) -> bool:
+        found = self.flag("multiLine", False)
+        trailing, leading = (
+            self.flag(f"ignore{end}WhiteSpace", False) for end in ("Trailing", "Leading")
+        )
+        # With these, more than quotes decides where a record ends, and whether it is malformed.
+        deciding = {
+            "mode": self.among("mode", _MODES) != _MODES[0],
+            "ignoreTrailingWhiteSpace": trailing and not leading,
+            "comment": self.comment() is not None,
+            "lineSep": "linesep" in self.lower,
+            "sep": len(self.separator()) > 1,
+            "quote": self.character("quote", '"') == NOTHING,
+            "charToEscapeQuoteEscaping": "chartoescapequoteescaping" in self.lower,
+        }
+        for name in (name for name, decides in deciding.items() if found and decides):
+            raise UnsupportedOption(f"such a '{name}' is given with 'multiLine'")
+        return found
+
+    def encoding(self) -> str:
+        name = "encoding" if "encoding" in self.lower else "charset"
+        known = _ENCODINGS.get(self.text(name, "UTF-8").lower())
+        if known is None:
+            raise self.refusal(name)
+        return known
+
     def zone(self) -> str | None:
         zone = self.lower.get("timezone")
         if zone is not None and not known_zone(zone):
@@ -249,4 +281,14 @@ def unsupported(schema: StructType, options: Mapping[str, str]) -> str | None:
             return f"the column '{field.name}' has the type {field.data_type.sql}"
         if field.name == chosen.corrupt and type(field.data_type) is not StringType:
             return f"the column '{field.name}' takes malformed lines, and is no STRING"
+        if field.name == chosen.corrupt and chosen.multi_line:
+            return f"the column '{field.name}' takes malformed records of several lines"
     return None if schema.fields else "no column is read"
+
+
+def unsupported_in_texts(schema: StructType, options: Mapping[str, str]) -> str | None:
+    """Why single records of CSV cannot be read here as Spark reads them; None: they can."""
+    reason = unsupported(schema, options)
+    if reason is None and csv_options(options).multi_line:
+        return "the option 'multiLine' is 'true'"
+    return reason

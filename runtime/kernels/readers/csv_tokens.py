@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from ..json.errors import Uncertain
-from .csv_options import CsvOptions
+from .csv_options import NOTHING, CsvOptions
 
 Tokens = list[str | None]
 """The values of a line; None for one of which nothing is there."""
@@ -19,7 +19,6 @@ Tokens = list[str | None]
 BLANKS = "".join(map(chr, range(33)))
 """What counts as a blank: Java's String.trim, and univocity."""
 _BLANK_ENDS = tuple(BLANKS)
-_NOTHING = "\0"
 _MOST_LETTERS = 1 << 19
 """univocity's buffer has room for twice as many."""
 _MOST_VALUES = 20_480
@@ -47,7 +46,7 @@ class Tokenizer:
         self._plain = not (options.leading or options.trailing)
         # An empty value is for the steps where its second quote may count as escaped.
         pruned_by_quotes = selected is not None and options.escape == options.quote
-        odd_empty = pruned_by_quotes or options.escape == _NOTHING
+        odd_empty = pruned_by_quotes or options.escape == NOTHING
         self._empty = options.quote * 2 if odd_empty else None
 
     def tokens(self, line: str, *, first: bool, split: bool) -> Tokens:
@@ -235,7 +234,7 @@ class _QuotedLine:
         if self._letter == self._sep:
             self._give(None)
         elif self._letter == self._quote:
-            self._unescaped, self._before = False, _NOTHING
+            self._unescaped, self._before = False, NOTHING
             end = self._end_of_clean()
             if end is not None:
                 self._give(self._line[self._at + 1 : end] or self._options.empty_value)
@@ -249,7 +248,7 @@ class _QuotedLine:
             self._quoted()
             self._give_text()
         else:
-            self._unescaped, self._before = False, _NOTHING
+            self._unescaped, self._before = False, NOTHING
             end = self._line.find(self._sep, self._at)
             if end < 0:
                 self._trim = self._options.trailing
@@ -299,7 +298,7 @@ class _QuotedLine:
                 self._uncertain()
             # '#' is the comment's letter where there are no comments, too.
             others = (self._sep, self._options.comment or "#")
-            there = self._before != _NOTHING and self._letter not in others
+            there = self._before != NOTHING and self._letter not in others
         if self._text or there:
             self._give_text()
         else:
@@ -314,7 +313,7 @@ class _QuotedLine:
 
     def _quoted(self) -> None:
         """Take a quoted value up to its separator."""
-        if self._before != _NOTHING:
+        if self._before != NOTHING:
             if self._text is not None:
                 self._text.insert(0, self._quote)
             self._next()
@@ -336,7 +335,7 @@ class _QuotedLine:
                 self._before = self._letter
                 self._quoted()
                 return
-            if self._before == self._escape != _NOTHING:
+            if self._before == self._escape != NOTHING:
                 self._append(self._escape)
             self._append_until(self._quote + self._escape + self._escape_escape)
             self._before = self._letter
@@ -364,13 +363,13 @@ class _QuotedLine:
     def _take_mark(self) -> None:
         """Take a quote or an escape."""
         letter, before = self._letter, self._before
-        if letter == self._escape and before == self._escape_escape != _NOTHING:
+        if letter == self._escape and before == self._escape_escape != NOTHING:
             self._append(self._escape)
-            self._letter = _NOTHING
+            self._letter = NOTHING
         elif before == self._escape:
             if letter == self._quote:
                 self._append(self._quote)
-                self._letter = _NOTHING
+                self._letter = NOTHING
             else:
                 self._append(before)
         elif letter == self._quote and before == self._quote:

@@ -17,7 +17,8 @@ BATCH = 1 << 16
 """So many rows has a record batch at most."""
 _LINE = 1 << 12
 """So many bytes are read at a time where a line is looked through for its end."""
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
+"""May stand at the beginning of a file in UTF-8."""
 
 
 def parts_of(path: str) -> list[FilePart]:
@@ -64,7 +65,7 @@ def blocks(path: str, separator: bytes | None = None, part: FilePart = WHOLE) ->
             _rest_of_line(file, end)
             rest = b""
         else:
-            rest = file.read(len(_BOM)).removeprefix(_BOM)
+            rest = file.read(len(BOM)).removeprefix(BOM)
             if rest and part.end is not None:
                 file.seek(0)  # its first lines may be shorter
                 rest = b""

@@ -35,7 +35,7 @@ from .....planner.model.text.time_zones import known_zone
 from .....planner.model.tree import replace
 from ...json.support import corrupt_column, formats_in, is_written, keeps_null
 from ...json.support import unsupported as json_unsupported
-from ...readers.csv_options import unsupported as csv_unsupported
+from ...readers.csv_options import unsupported_in_texts as csv_unsupported
 from .day_times import IntervalOfText, in_day_time, is_zero
 from .given import Given, Seen, conjuncts
 from .json_once import json_once

@@ -1,0 +1,116 @@
+"""Where the records of a CSV file begin and end, and their letters in UTF-8."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..errors import not_exact
+from ..file_parts import WHOLE, FilePart
+from .compressed import opened
+from .csv_options import NOTHING, CsvOptions
+from .line_files import BLOCK, BOM, blocks
+
+BLANKS = bytes(range(33))
+"""What counts as a blank: Java's String.trim, and univocity."""
+_NEW_LINE = 10
+_ENDS = re.compile(rb"\r?\n|\r")
+
+
+def record_blocks(path: str, options: CsvOptions, part: FilePart = WHOLE) -> Iterator[bytes]:
+    """The blocks of a file, a byte order mark at its beginning left out.
+
+    Args:
+        path: the file; compressed if its name says so.
+        options: how it is written.
+        part: which lines to read. Of a file with records of several lines the first part has all.
+
+    Yields:
+        Whole records, each with the separator of lines at its end; without one, with `\\n`.
+
+    Raises:
+        KernelError: the file is compressed in a way that is not read here, or damaged, or it is not
+            known which records it ends with (`STATEPLAN_NOT_EXACT`).
+    """
+    if not options.multi_line:
+        found = blocks(path, options.line_sep, part)
+    elif part.start:
+        return
+    else:
+        found = _of_several_lines(path, options)
+    for block in found:
+        yield _as_utf8(block, options.encoding)
+
+
+def quotes_in(letters: Any, options: CsvOptions) -> Any:
+    """The places of the quotes that begin and end values, by turns, if each is where it should be.
+
+    An escape before a quote makes it a part of the value, unless the escape is escaped itself.
+    """
+    found = np.flatnonzero(letters == ord(options.quote))
+    escape = letters == ord(options.escape)
+    if options.escape in (options.quote, NOTHING) or not escape[found - 1].any():
+        return found
+    # How many escapes stand before a quote: those behind the last letter that is none.
+    others = np.where(escape, 0, np.arange(1, len(letters) + 1))
+    before = found - np.maximum.accumulate(others)[found - 1]
+    return found[(found == 0) | (before % 2 == 0)]
+
+
+def ends_outside(quotes: Any, ends: Any) -> Any:
+    """Those ends of lines that no quotes enclose."""
+    return ends[np.searchsorted(quotes, ends) % 2 == 0]
+
+
+def _of_several_lines(path: str, options: CsvOptions) -> Iterator[bytes]:
+    rest, end = b"", b""
+    with opened(path) as file:
+        # Twice as much each time: a record may be as long as the file.
+        while data := file.read(max(BLOCK, len(rest))):
+            rest = (rest + data) if rest else data.removeprefix(BOM)
+            end = end or _end_of_line(rest)
+            letters = np.frombuffer(rest, np.uint8)
+            ends = np.flatnonzero(letters == ord(end[-1:] or b"\n"))
+            ends = ends_outside(quotes_in(letters, options), ends)
+            if len(ends):
+                cut = int(ends[-1]) + 1
+                yield _with_new_lines(path, rest[:cut], end, options)
+                rest = rest[cut:]
+    if rest:
+        if options.leading and not rest.strip(BLANKS):
+            raise not_exact(f"'{path}' ends with blanks alone and is not read as Spark would here.")
+        end = end or (b"\r" if rest.endswith(b"\r") else b"\n")
+        yield _with_new_lines(path, rest + end, end, options)
+
+
+def _end_of_line(data: bytes) -> bytes:
+    """What the first line ends with, which univocity takes for all; nothing: not known yet."""
+    found = _ENDS.search(data)
+    if found is None or (found[0] == b"\r" and found.end() == len(data)):
+        return b""
+    return found[0]
+
+
+def _with_new_lines(path: str, data: bytes, end: bytes, options: CsvOptions) -> bytes:
+    """Records whose lines end with `\\n`."""
+    if b"\r" not in data:
+        return data
+    letters = np.frombuffer(data, np.uint8)
+    quotes = quotes_in(letters, options)
+    places = (np.flatnonzero(letters == letter) for letter in b"\r\n")
+    returns, new_lines = (ends_outside(quotes, ends) for ends in places)
+    if end == b"\r" or (len(returns) and not np.array_equal(returns + 1, new_lines)):
+        raise not_exact(
+            f"'{path}' is not read as Spark would here: lines end with a carriage return, and "
+            "'multiLine' is set."
+        )
+    return data.replace(b"\r\n", b"\n") if end == b"\r\n" else data
+
+
+def _as_utf8(data: bytes, encoding: str) -> bytes:
+    if encoding == "utf-8" or data.isascii():
+        return data
+    return data.decode(encoding, "replace").encode()
