@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from .csv_options import CsvOptions
-from .csv_records import BLANKS, ends_outside, quotes_in
+from .csv_records import BLANK_BYTES, ends_outside, quotes_in
 
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _BOM = b"\xef\xbb\xbf"
@@ -65,7 +65,7 @@ class CsvBlock:
         kept = starts < ends
         firsts = self._letters[starts]
         for line in () if blank else np.flatnonzero(kept & (firsts <= 32)):
-            kept[line] = bool(self._data[starts[line] : ends[line]].strip(BLANKS))
+            kept[line] = bool(self._data[starts[line] : ends[line]].strip(BLANK_BYTES))
         if self._options.comment is not None:
             kept &= firsts != ord(self._options.comment)
         return kept

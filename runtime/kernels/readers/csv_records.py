@@ -12,10 +12,10 @@ from ..errors import not_exact
 from ..file_parts import WHOLE, FilePart
 from .compressed import opened
 from .csv_options import NOTHING, CsvOptions
+from .csv_tokens import BLANKS
 from .line_files import BLOCK, BOM, blocks
 
-BLANKS = bytes(range(33))
-"""What counts as a blank: Java's String.trim, and univocity."""
+BLANK_BYTES = BLANKS.encode()
 _NEW_LINE = 10
 _ENDS = re.compile(rb"\r?\n|\r")
 
@@ -80,7 +80,7 @@ def _of_several_lines(path: str, options: CsvOptions) -> Iterator[bytes]:
                 yield _with_new_lines(path, rest[:cut], end, options)
                 rest = rest[cut:]
     if rest:
-        if options.leading and not rest.strip(BLANKS):
+        if options.leading and not rest.strip(BLANK_BYTES):
             raise not_exact(f"'{path}' ends with blanks alone and is not read as Spark would here.")
         end = end or (b"\r" if rest.endswith(b"\r") else b"\n")
         yield _with_new_lines(path, rest + end, end, options)
