@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import functools
 import gzip
 import itertools
@@ -192,18 +191,6 @@ def test_options_of_readers_are_refused_by_name(
 
     content = {"sql": "SELECT k FROM STREAM events", "format": format, "options": {option: value}}
     with pytest.raises(StateplanError, match=rf"reading 'events'.*'{option}' is '{value}'"):
-        Run(session(), tmp_path, content)
-
-
-@pytest.mark.embedded
-@pytest.mark.parametrize("packed", [bytes, gzip.compress])
-def test_a_text_file_with_a_byte_order_mark_is_refused(tmp_path: Path, packed: Any) -> None:
-    from stateplan.runtime.engines.embedded_session import session
-
-    name = "a.txt" if packed is bytes else "a.txt.gz"
-    (tmp_path / name).write_bytes(packed(codecs.BOM_UTF8 + b"x\n"))
-    content = {"schema": "value STRING", "sql": "SELECT value FROM STREAM events", "format": "text"}
-    with pytest.raises(StateplanError, match=rf"byte order mark .*{name}"):
         Run(session(), tmp_path, content)
 
 

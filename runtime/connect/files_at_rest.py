@@ -68,6 +68,7 @@ _OF_RECORDS = {
         *("mode", "ignoreleadingwhitespace", "ignoretrailingwhitespace"),
     ),
     "json": ("encoding", "charset", "linesep", "multiline"),
+    "text": ("encoding", "linesep", "wholetext"),
 }
 """Options, in small letters, that say what a record is; the engine does not heed them as Spark."""
 _ANY = StructType((StructField("any", STRING),))

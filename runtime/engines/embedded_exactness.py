@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...planner.model.expressions.core import Expression
-from ...planner.model.schemas.types import DataType, StringType, StructType
+from ...planner.model.schemas.types import DataType
 from ...planner.model.settings.conf import Conf
 from ..kernels.readers.formats import FILE_READERS
 from ..plan.facts import EngineFacts, Reader
@@ -52,14 +52,9 @@ class AgreementTable:
         own_reasons = [] if reason is None else [reason]
         if changed or (own is not None and own.alone):
             return changed or own_reasons
-        schema = reader.schema
-        if reader.format == "text":  # what is no text is in the names of folders, if anywhere
-            schema = StructType(
-                tuple(f for f in schema.fields if isinstance(f.data_type, StringType))
-            )
         found = reader_disagreements(
             reader.format,
-            schema,
+            reader.schema,
             reader.options,
             ansi=conf.ansi,
             time_zone=conf.time_zone,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -54,21 +53,11 @@ def check_files(paths: Sequence[str], format: str, schema: StructType, time_zone
         time_zone: the session's.
 
     Raises:
-        RuntimeFailure: text files have other than one column, a text file begins with a byte order
-            mark, or a Parquet file's times have no time zone, as a TIMESTAMP's have, or are in
+        RuntimeFailure: a Parquet file's times have no time zone, as a TIMESTAMP's have, or are in
             nanoseconds.
     """
     times = {f.name.lower() for f in schema.fields if _holds_instants(f.data_type)}
-    if format == "text" and len(schema.fields) != 1:
-        raise RuntimeFailure.of("_LEGACY_ERROR_TEMP_1290", schemaSize=len(schema.fields))
     for path in paths:
-        if format == "text" and _begins_with_mark(path):
-            raise RuntimeFailure(
-                NOT_EXACT,
-                "The embedded engine takes the byte order mark at the beginning of "
-                f"'{path}' for a part of the text.",
-                hint=_ON_SPARK,
-            )
         if times and format == "parquet":
             for column in other_times(path, time_zone):
                 if column.partition(".")[0].lower() in times:
@@ -84,11 +73,6 @@ def check_files(paths: Sequence[str], format: str, schema: StructType, time_zone
 def embedded_uri(path: str) -> str:
     """What the engine calls a path: in one that is not quoted, signs mean something to it."""
     return f"file://{quote(path)}"
-
-
-def _begins_with_mark(path: str) -> bool:
-    with pa.input_stream(path, compression="detect") as file:
-        return bool(file.read(3) == codecs.BOM_UTF8)
 
 
 def _holds_instants(kind: DataType) -> bool:

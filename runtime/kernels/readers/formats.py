@@ -13,7 +13,7 @@ from ..file_parts import WHOLE, FilePart
 from ..json.files import read_json
 from ..json.filters import PushedFilter
 from ..json.support import unsupported as unsupported_json
-from . import csv_options, orc_files
+from . import csv_options, orc_files, text_files
 from .csv_files import read_csv
 from .line_files import parts_of
 
@@ -83,9 +83,14 @@ def _orc(scan: FileScan) -> Iterator[Any]:
     return orc_files.read_orc(scan.path, scan.schema, scan.columns)
 
 
+def _text(scan: FileScan) -> Iterator[Any]:
+    return text_files.read_text(scan.path, scan.schema, scan.columns, scan.options, scan.part)
+
+
 FILE_READERS: Mapping[str, FileReader] = {
     "json": FileReader(unsupported_json, _json, alone=False, parts=parts_of),
     "csv": FileReader(csv_options.unsupported, _csv, parts=parts_of),
     "orc": FileReader(orc_files.unsupported, _orc),
+    "text": FileReader(text_files.unsupported, _text, parts=parts_of),
 }
 """By the format's name in Spark."""
