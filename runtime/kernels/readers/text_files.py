@@ -94,13 +94,12 @@ def _whole(path: str, part: FilePart) -> Iterator[Any]:
 
 
 def _lines(path: str, separator: bytes | None, part: FilePart) -> Iterator[Any]:
-    end = (separator or b"\n")[0]
+    end = separator or b"\n"
     for data in blocks(path, separator, part):
-        letters = np.frombuffer(data, np.uint8)
-        ends = np.flatnonzero(letters == end)
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == end[0])
         # Each line has lost its end, and those of all lines before it.
         offsets = np.concatenate([[0], ends - np.arange(len(ends))])
-        yield _texts(letters[letters != end].tobytes(), offsets)
+        yield _texts(data.replace(end, b""), offsets)
 
 
 def _texts(data: bytes, offsets: Any) -> Any:
