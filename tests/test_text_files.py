@@ -30,7 +30,7 @@ def read(path: Path, options: dict[str, str], *parts: FilePart) -> list[Any]:
 
 OPTIONS: list[dict[str, str]] = [
     {},
-    {"lineSep": "|"},
+    {"lineSep": "|", "wholetext": "false"},  # PySpark's `text` gives both
     {"lineSep": "\n"},
     {"wholetext": "true"},
     {"encoding": "ISO-8859-1", "mode": "FAILFAST"},

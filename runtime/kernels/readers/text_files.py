@@ -27,14 +27,16 @@ def unsupported(schema: StructType, options: Mapping[str, str]) -> str | None:
         options: those of the reader that say how a file is read, without the file source's own.
     """
     given = by_lower_name(options)
-    separator = given.get("linesep")
+    separator, whole = given.get("linesep"), given.get("wholetext", "false").lower()
+    if whole not in ("true", "false"):
+        return f"the option 'wholetext' is '{given['wholetext']}'"
     if separator is not None:
         if len(separator) != 1 or not separator.isascii():
             return f"the option 'lineSep' is '{separator}'"
-        if other := next((name for name in ("encoding", "wholetext") if name in given), None):
-            return f"both 'lineSep' and '{other}' are given"
-    if given.get("wholetext", "false").lower() not in ("true", "false"):
-        return f"the option 'wholetext' is '{given['wholetext']}'"
+        encoded = given.get("encoding", "utf-8").lower() != "utf-8"
+        for other, counts in (("wholetext", whole == "true"), ("encoding", encoded)):
+            if counts:
+                return f"both 'lineSep' and '{other}' are given"
     if not any(isinstance(field.data_type, StringType) for field in schema.fields):
         return "no column is a STRING"
     return None
