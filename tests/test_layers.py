@@ -71,11 +71,11 @@ WITHIN_RUNTIME = {
         *("runtime/kernels/columns", "runtime/kernels/expressions/values"),
         *("runtime/kernels/expressions/programs", "runtime/kernels/expressions/conversions"),
         *("runtime/kernels/errors", "runtime/kernels/readers/line_files"),
-        "runtime/kernels/file_parts",
+        *("runtime/kernels/file_parts", "runtime/state/rows"),
     ),
     "runtime/kernels/readers": (
         *("runtime/kernels/expressions", "runtime/kernels/json", "runtime/kernels/scans"),
-        *("runtime/kernels/errors", "runtime/kernels/file_parts"),
+        *("runtime/kernels/errors", "runtime/kernels/file_parts", "runtime/state/rows"),
     ),
     "runtime/plan": ("runtime/kernels/expressions/programs",),
     "runtime/engines": (

@@ -8,7 +8,7 @@ of which only some values are odd those lines are read again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
+from ...state.rows import columns_of
 from ..columns.texts import bytes_of
 from ..readers.line_files import BATCH
 from .conversion import (
@@ -134,7 +135,7 @@ class BlockReader:
     def _of_block(self, block: bytes, found: Block) -> Any:
         """The rows of a block, its odd lines read one by one."""
         lines, start = found.lines, 0
-        whole = self._of(found.columns, len(lines) - 1)
+        whole = columns_of(found.columns, self._schema, len(lines) - 1)
         parts = []
         for line in found.odd.tolist():
             parts.append(whole.slice(start, line - start))
@@ -245,11 +246,6 @@ class BlockReader:
         found = reader.as_block(bytes_of(texts)[0])
         return found.columns[0], found.odd
 
-    def _of(self, columns: Sequence[Any], count: int) -> Any:
-        if not columns:
-            return pa.RecordBatch.from_struct_array(pa.array([{}] * count, pa.struct([])))
-        return pa.RecordBatch.from_arrays(columns, schema=self._schema)
-
     def _one_by_one(self, block: bytes) -> Iterator[Any]:
         return self.one_by_one(block.split(b"\n")[:-1])
 
@@ -270,7 +266,7 @@ class BlockReader:
             pa.array(values, field.type)
             for values, field in zip(zip(*rows, strict=True), self._schema, strict=True)
         ]
-        return self._of(columns, len(rows))
+        return columns_of(columns, self._schema, len(rows))
 
 
 def _line_count(block: bytes) -> int:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...state.rows import columns_of
 from ..errors import WRONG_HEADER, KernelError, not_exact
 from ..file_parts import WHOLE, FilePart
 from ..json.errors import Uncertain
@@ -153,7 +154,7 @@ class _FileReader:
 
     def _batch(self, block: CsvBlock, *, first: bool) -> Any:
         if not self._output:
-            return pa.RecordBatch.from_struct_array(pa.array([{}] * block.rows, pa.struct([])))
+            return columns_of([], pa.schema([]), block.rows)
         try:
             texts, lengths = self._division.texts(block, first=first, split=self._split)
         except UncertainValue as error:

@@ -34,6 +34,7 @@ from ....planner.model.schemas.types import (
     TimestampNTZType,
     TimestampType,
 )
+from ...state.rows import columns_of
 from ..errors import failed_read, not_exact
 from ..json.errors import Uncertain
 from .line_files import BATCH
@@ -150,7 +151,7 @@ class _FileReader:
             raise
         rows = found.num_rows
         if not self._output.names:
-            return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+            return columns_of([], self._output, rows)
         order = sorted(wanted)
         arrays = [
             pa.nulls(rows, field.type)

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from ....planner.model.options import by_lower_name
 from ....planner.model.schemas.types import StringType, StructType
+from ...state.rows import columns_of
 from ..errors import KernelError, not_exact
 from ..file_parts import WHOLE, FilePart
 from .line_files import BATCH, blocks, content, lines_before
@@ -81,10 +82,7 @@ def read_text(
                 f"{where} is no text in UTF-8 and is not read as Spark would here."
             ) from None
         number += len(texts)
-        if columns:
-            batch = pa.RecordBatch.from_arrays([texts], schema=schema)
-        else:
-            batch = pa.RecordBatch.from_struct_array(pa.array([{}] * len(texts), pa.struct([])))
+        batch = columns_of([texts] if columns else [], schema, len(texts))
         for start in range(0, len(texts), BATCH):
             yield batch.slice(start, BATCH)
 
