@@ -102,7 +102,8 @@ class _FileReader:
         for data in record_blocks(self._path, self._options, self._part):
             block = CsvBlock(data, number, self._options)
             number += block.lines
-            if (line := block.odd_line(pruned=self._division.pruned)) is not None:
+            read = self._places if self._division.pruned else None
+            if (line := block.odd_line(read)) is not None:
                 odd = Uncertain("a quote within a value (with 'multiLine')")
                 raise self._uncertain(line, odd)
             if header and block.rows:

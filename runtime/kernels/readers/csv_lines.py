@@ -6,13 +6,14 @@ A record is a line, unless `multiLine` is set: then line ends within quotes end 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from .csv_options import CsvOptions
-from .csv_records import BLANK_BYTES, ends_outside, quotes_in
+from .csv_records import BLANK_BYTES, ends_outside, odd_quotes, quotes_in
 
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _BOM = b"\xef\xbb\xbf"
@@ -91,31 +92,34 @@ class CsvBlock:
     def _line_at(self, place: Any) -> int:
         return self._first + int(np.searchsorted(self._line_ends, place))
 
-    def odd_line(self, *, pruned: bool = False) -> int | None:
+    def odd_line(self, read: Sequence[int] | None = None) -> int | None:
         """The first line with a quote that may stand within a value, where records have several.
 
         Where that record ends, nobody knows here.
 
         Args:
-            pruned: whether some values are skipped.
+            read: the places of the values that are read, where others are skipped.
         """
         letters, options = self._letters, self._options
         if not options.multi_line:
             return None
         quotes = quotes_in(letters, options)
-        edges = [ord(options.sep), self._end]
-        if options.escape == options.quote:
-            edges.append(ord(options.quote))  # such a quote is doubled
-        if not len(quotes):
-            return None
-        closes = np.arange(len(quotes)) % 2 == 1
-        beside = letters[np.where(closes, quotes + 1, quotes - 1)]
-        odd = ~np.isin(beside, edges)
-        odd[-1] |= len(quotes) % 2 == 1
-        if pruned and options.escape == options.quote:
+        odd = odd_quotes(letters, quotes, options)
+        odd[-1:] |= len(quotes) % 2 == 1
+        if read is not None and options.escape == options.quote:
             # Of a value that is skipped, univocity takes such a last quote for an escaped one.
-            odd |= closes & (letters[quotes - 1] == edges[-1]) & np.isin(beside, edges[:-1])
+            ends = quotes[1::2]
+            quote = ord(options.quote)
+            doubled = (letters[ends - 1] == quote) & (letters[ends + 1] != quote)
+            odd[1::2] |= doubled & ~np.isin(self._values_before(quotes, ends), read)
         return self._line_at(quotes[np.argmax(odd)]) if odd.any() else None
+
+    def _values_before(self, quotes: Any, places: Any) -> Any:
+        """How many values of their records end before some places."""
+        separators = np.flatnonzero(self._letters == ord(self._options.sep))
+        separators = ends_outside(quotes, separators)
+        starts = np.concatenate([[0], self._all_ends + 1])[np.searchsorted(self._all_ends, places)]
+        return np.searchsorted(separators, places) - np.searchsorted(separators, starts)
 
     @staticmethod
     def separator(options: CsvOptions) -> str:

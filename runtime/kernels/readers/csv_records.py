@@ -16,7 +16,7 @@ from .csv_tokens import BLANKS
 from .line_files import BLOCK, BOM, blocks
 
 BLANK_BYTES = BLANKS.encode()
-_NEW_LINE = 10
+_NEW_LINE, _RETURN = 10, b"\r"
 _ENDS = re.compile(rb"\r?\n|\r")
 
 
@@ -48,8 +48,49 @@ def record_blocks(path: str, options: CsvOptions, part: FilePart = WHOLE) -> Ite
 def quotes_in(letters: Any, options: CsvOptions) -> Any:
     """The places of the quotes that begin and end values, by turns, if each is where it should be.
 
-    An escape before a quote makes it a part of the value, unless the escape is escaped itself.
+    An escape before a quote makes it a part of the value, unless the escape is escaped itself; and
+    so does what is no quote at the value's beginning.
     """
+    found = _not_escaped(letters, options)
+    if not odd_quotes(letters, found, options, *_RETURN).any():
+        return found
+    data, edges = letters.tobytes(), {ord(options.sep), _NEW_LINE, *_RETURN}
+    doubled = options.quote.encode() if options.escape == options.quote else None
+    kept: list[int] = []
+    skipped = -1
+    for place in found.tolist():
+        if place == skipped:
+            continue
+        before = data[place - 1] if place else _NEW_LINE
+        if len(kept) % 2 == 0:
+            if before in edges or (options.leading and before in BLANK_BYTES):
+                kept.append(place)
+        elif data[place + 1 : place + 2] == doubled:
+            skipped = place + 1
+        else:
+            kept.append(place)
+    return np.array(kept, np.int64)
+
+
+def odd_quotes(letters: Any, quotes: Any, options: CsvOptions, *more_edges: int) -> Any:
+    """Which of the quotes that begin and end values, by turns, do not stand where one may.
+
+    Args:
+        letters, quotes: all letters, and the places of the quotes.
+        options: how the records are written.
+        more_edges: letters beside values, but for the separator and a new line.
+    """
+    edges = [ord(options.sep), _NEW_LINE, *more_edges]
+    if options.escape == options.quote:
+        edges.append(ord(options.quote))  # such a quote is doubled
+    ends = np.arange(len(quotes)) % 2 == 1
+    beside = letters.take(np.where(ends, quotes + 1, quotes - 1), mode="clip")
+    odd = ~np.isin(beside, edges)
+    odd[:1] &= quotes[:1] > 0  # the file's first letter
+    return odd
+
+
+def _not_escaped(letters: Any, options: CsvOptions) -> Any:
     found = np.flatnonzero(letters == ord(options.quote))
     escape = letters == ord(options.escape)
     if options.escape in (options.quote, NOTHING) or not escape[found - 1].any():
