@@ -182,7 +182,7 @@ def test_orc_files(session: Any, tmp_path: Path) -> None:
 
 @pytest.mark.embedded
 @pytest.mark.parametrize(
-    ("format", "option", "value"), [("csv", "multiLine", "true"), ("orc", "other", "1")]
+    ("format", "option", "value"), [("csv", "encoding", "UTF-16"), ("orc", "other", "1")]
 )
 def test_options_of_readers_are_refused_by_name(
     tmp_path: Path, format: str, option: str, value: str
