@@ -75,6 +75,7 @@ def test_a_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
         read(path, {})
     with pytest.raises(KernelError, match=r"] '.*x.txt' is no text in UTF-8"):
         read(path, {"wholetext": "true"})
+    assert sum(batch.num_rows for batch in read_text(str(path), SCHEMA, [], {})) == 70_002
 
 
 @pytest.mark.parametrize(

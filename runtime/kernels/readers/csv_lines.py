@@ -1,6 +1,6 @@
-"""A block of a CSV file's records: where they lie, and which of them Arrow divides as Spark does.
+"""The records of a block of a CSV file: where each begins and ends, and which Arrow reads as Spark.
 
-A record is a line, unless `multiLine` is set: then line ends within quotes end none.
+A record is a line. With `multiLine` it may have several: a line end within quotes does not end it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from .csv_options import CsvOptions
-from .csv_records import BLANK_BYTES, ends_outside, odd_quotes, quotes_in
+from .csv_records import BLANK_BYTES, odd_quotes, outside, quotes_in
 
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _BOM = b"\xef\xbb\xbf"
@@ -49,7 +49,7 @@ class CsvBlock:
         self._letters = np.frombuffer(data, np.uint8)
         ends = self._line_ends = np.flatnonzero(self._letters == self._end)
         if options.multi_line:
-            ends = ends_outside(quotes_in(self._letters, options), ends)
+            ends = outside(quotes_in(self._letters, options), ends)
             if not len(ends) or ends[-1] < len(data) - 1:
                 ends = np.append(ends, len(data) - 1)  # its last quote is odd
         starts = np.concatenate([[0], ends + 1])[: len(ends)]
@@ -116,8 +116,7 @@ class CsvBlock:
 
     def _values_before(self, quotes: Any, places: Any) -> Any:
         """How many values of their records end before some places."""
-        separators = np.flatnonzero(self._letters == ord(self._options.sep))
-        separators = ends_outside(quotes, separators)
+        separators = outside(quotes, np.flatnonzero(self._letters == ord(self._options.sep)))
         starts = np.concatenate([[0], self._all_ends + 1])[np.searchsorted(self._all_ends, places)]
         return np.searchsorted(separators, places) - np.searchsorted(separators, starts)
 

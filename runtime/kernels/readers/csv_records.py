@@ -48,8 +48,8 @@ def record_blocks(path: str, options: CsvOptions, part: FilePart = WHOLE) -> Ite
 def quotes_in(letters: Any, options: CsvOptions) -> Any:
     """The places of the quotes that begin and end values, by turns, if each is where it should be.
 
-    An escape before a quote makes it a part of the value, unless the escape is escaped itself; and
-    so does what is no quote at the value's beginning.
+    Others are parts of values: those behind an escape that is not escaped itself, and those of
+    values that do not begin with a quote.
     """
     found = _not_escaped(letters, options)
     if not odd_quotes(letters, found, options, *_RETURN).any():
@@ -101,9 +101,9 @@ def _not_escaped(letters: Any, options: CsvOptions) -> Any:
     return found[(found == 0) | (before % 2 == 0)]
 
 
-def ends_outside(quotes: Any, ends: Any) -> Any:
-    """Those ends of lines that no quotes enclose."""
-    return ends[np.searchsorted(quotes, ends) % 2 == 0]
+def outside(quotes: Any, places: Any) -> Any:
+    """Those places that no quotes enclose."""
+    return places[np.searchsorted(quotes, places) % 2 == 0]
 
 
 def _of_several_lines(path: str, options: CsvOptions) -> Iterator[bytes]:
@@ -115,7 +115,7 @@ def _of_several_lines(path: str, options: CsvOptions) -> Iterator[bytes]:
             end = end or _end_of_line(rest)
             letters = np.frombuffer(rest, np.uint8)
             ends = np.flatnonzero(letters == ord(end[-1:] or b"\n"))
-            ends = ends_outside(quotes_in(letters, options), ends)
+            ends = outside(quotes_in(letters, options), ends)
             if len(ends):
                 cut = int(ends[-1]) + 1
                 yield _with_new_lines(path, rest[:cut], end, options)
@@ -142,7 +142,7 @@ def _with_new_lines(path: str, data: bytes, end: bytes, options: CsvOptions) -> 
     letters = np.frombuffer(data, np.uint8)
     quotes = quotes_in(letters, options)
     places = (np.flatnonzero(letters == letter) for letter in b"\r\n")
-    returns, new_lines = (ends_outside(quotes, ends) for ends in places)
+    returns, new_lines = (outside(quotes, ends) for ends in places)
     if end == b"\r" or (len(returns) and not np.array_equal(returns + 1, new_lines)):
         raise not_exact(
             f"'{path}' is not read as Spark would here: lines end with a carriage return, and "

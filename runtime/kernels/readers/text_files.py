@@ -74,7 +74,8 @@ def read_text(
     number = 1
     for texts in _whole(path, part) if whole else _lines(path, separator, part):
         try:
-            texts.validate(full=True)
+            if columns:
+                texts.validate(full=True)
         except pa.ArrowInvalid:
             line = number + lines_before(path, part.start) + _first_invalid(texts)
             where = f"'{path}'" if whole else f"Line {line} of '{path}'"
