@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,30 +38,39 @@ def explain_scripts(
     path = Path(program.path)
     if not path.exists():
         raise DescriptionError.of("STATEPLAN_FILE_NOT_FOUND", file=path)
-    from .connect import needed
+    from .connect.script.process import LAUNCH, ScriptProcess
 
-    with needed("A PySpark script"):
-        from .connect.console import Console
-        from .connect.script.explain import explain_script, programs_of
-
-    programs = programs_of(program)
-    if not programs:
-        raise DescriptionError.of("STATEPLAN_NO_STREAM_IN_FOLDER", path=path)
     variables = {**_env_file(env_file), **settings(env)}
-    consoles = [Console(mode, advice=advice) for _ in programs]
-    status = 0
-    for each, console in zip(programs, consoles, strict=True):
-        if len(programs) > 1:
-            print(f"== {each.path}", flush=True)
-        ended = explain_script(
-            each,
-            console,
-            catalog=catalog,
-            conf=Conf(settings(conf)),
-            environment=variables,
-            write_catalog=write_catalog,
-        )
-        status = max(status, ended)
+    with ExitStack() as processes:
+
+        def start() -> ScriptProcess:
+            return processes.enter_context(ScriptProcess(LAUNCH, variables))
+
+        ready = start()  # before the imports that take a second here, too
+        from .connect import needed
+
+        with needed("A PySpark script"):
+            from .connect.console import Console
+            from .connect.script.explain import explain_script, programs_of
+
+        programs = programs_of(program)
+        if not programs:
+            raise DescriptionError.of("STATEPLAN_NO_STREAM_IN_FOLDER", path=path)
+        consoles = [Console(mode, advice=advice) for _ in programs]
+        status = 0
+        for number, (each, console) in enumerate(zip(programs, consoles, strict=True), 1):
+            process, ready = ready, start() if number < len(programs) else ready
+            if len(programs) > 1:
+                print(f"== {each.path}", flush=True)
+            ended = explain_script(
+                each,
+                console,
+                catalog=catalog,
+                conf=Conf(settings(conf)),
+                process=process,
+                write_catalog=write_catalog,
+            )
+            status = max(status, ended)
     sys.stdout.flush()
     if html is not None:
         _write_page(html, path.resolve().name, consoles)

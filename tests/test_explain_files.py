@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -313,6 +314,19 @@ def test_who_reads_may_stop_reading(tmp_path: Path) -> None:
         process.stdout.close()
         assert "error" not in process.stderr.read()
     assert process.returncode == 0
+
+
+def test_a_client_that_is_missing_is_told_once(tmp_path: Path) -> None:
+    """The process that gets ready for the file lacks it, too."""
+    job = write(tmp_path / "job.py", HEAD)
+    write(tmp_path / "without" / "grpc.py", "raise ImportError('No module named grpc.')")
+    command = [sys.executable, "-m", "stateplan.planner.cli", "explain", str(job)]
+    path = {**os.environ, "PYTHONPATH": str(tmp_path / "without")}
+    done = subprocess.run(command, env=path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stdout == ""
+    error, hint = done.stderr.splitlines()
+    assert error.startswith("error: [STATEPLAN_CLIENT_MISSING]") and not error.endswith("..")
+    assert "stateplan[client]" in hint
 
 
 def test_a_library_of_another_version_lacks_names_and_parts(tmp_path: Path) -> None:

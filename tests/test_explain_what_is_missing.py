@@ -127,10 +127,10 @@ def test_a_script_that_hangs_is_ended_where_it_does(tmp_path: Path) -> None:
         "s = spark.readStream.format('rate').load()\ns.writeStream.start()\n"
         f"{loop}s.writeStream.queryName('below').start()\n{loop}"
     )
-    status, out, told = explain(tmp_path, code, "--timeout", "10")
+    status, out, told = explain(tmp_path, code, "--timeout", "4")
     assert status == 1 and "StreamingRelation rate" in out and "'below'" in out
     assert "job.py:5: this waits for ever; it was ended here" in told
-    assert "error: the file still ran after 10 seconds at job.py:7" in told
+    assert "error: the file still ran after 4 seconds at job.py:7" in told
     assert "--timeout SECONDS" in told
 
 

@@ -58,11 +58,8 @@ def test_scenario(spark: SparkSession, path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [p for p in OWN if p.stem in REFUSED], ids=by_name)
-@pytest.mark.parametrize("how", HOW[1:], ids=str)
-def test_scenario_restarted_or_on_three_tasks(
-    spark: SparkSession, path: Path, how: dict[str, Any]
-) -> None:
-    check(spark, path, **how)
+def test_scenario_restarted_on_three_tasks(spark: SparkSession, path: Path) -> None:
+    check(spark, path, restart_always=True, tasks=3)
 
 
 @pytest.mark.embedded

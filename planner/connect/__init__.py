@@ -24,4 +24,5 @@ def needed(what: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise DescriptionError.of("STATEPLAN_CLIENT_MISSING", what=what, error=error) from None
+        reason = str(error).rstrip(".")
+        raise DescriptionError.of("STATEPLAN_CLIENT_MISSING", what=what, error=reason) from None

@@ -1,11 +1,8 @@
-"""Runs a user's file as it is, in a process whose Spark is the endpoint.
+"""Runs a user's file as it is, in a process whose Spark is the endpoint (script.py starts it).
 
-    python -m stateplan.runtime.connect.launch PROGRAM SOCKET [far]
-
-PROGRAM is a `Program` as JSON; SPARK_REMOTE names the endpoint, which calls the file's foreachBatch
-functions at SOCKET; `far` says that its engine is on another machine. A file is written for an
-application that it starts itself: its builder's master and static settings are those of the engine
-that runs already, and `sparkContext` is there for what needs no JVM. Exit status: the file's own.
+A file is written for an application that it starts itself: its builder's master and static settings
+are those of the engine that runs already, and `sparkContext` is there for what needs no JVM. Exit
+status: the file's own.
 """
 
 from __future__ import annotations
@@ -92,10 +89,12 @@ class RunLaunch(Launch):
         self._enter()
 
 
-if __name__ == "__main__":
-    _, asked, socket, *rest = sys.argv
-    ended = RunLaunch(Program.from_json(asked), Path(socket), far=rest == ["far"]).run()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # Threads of the file, such as one that feeds a topic, would keep the process.
-    os._exit(ended)
+def run(program: Program, socket: str, far: bool) -> int:
+    """Run a file; gives the exit status.
+
+    Args:
+        program: the file and its arguments.
+        socket: where its functions are asked for.
+        far: the cluster's machines are others.
+    """
+    return RunLaunch(program, Path(socket), far=far).run()

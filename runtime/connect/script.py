@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from ...planner.connect.script.process import ScriptProcess
 from ...planner.connect.script.program import Program
 from ...planner.connect.server import Access
 from ..engines.settings import is_remote
@@ -43,26 +43,18 @@ def run_script(
     # Workers and processes of its functions import the modules beside the file, too.
     path = os.pathsep.join([*program.search_path, os.environ.get(_PATH, "")]).rstrip(os.pathsep)
     os.environ[_PATH] = path
-    # Functions of the file find other files where it does.
-    backend, choice = open_backend(engine, master, dict(settings), isolated=False)
-    print(f"engine: {choice.engine}. {choice.reason}", file=sys.stderr, flush=True)
-    token = secrets.token_urlsafe(32)
-    with TemporaryDirectory() as folder, running(backend, Access(token=token)) as (_, port):
-        backend.script = Path(folder) / "functions"
-        variables = {
-            **os.environ,
-            "SPARK_REMOTE": f"sc://localhost:{port}/;token={token}",
-            "SPARK_CONNECT_DEBUG_CLIENT_CALL_STACK": "true",
-            "PYTHONUNBUFFERED": "1",
-            "GRPC_VERBOSITY": "NONE",
-        }
-        for name in ("MASTER", "SPARK_API_MODE", "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET"):
-            variables.pop(name, None)
-        asked = [program.to_json(), str(backend.script), *(["far"] if is_remote(master) else [])]
-        process = subprocess.Popen([sys.executable, "-m", _LAUNCH, *asked], env=variables)
-        # Ctrl-C goes to both: the file decides what comes of it.
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            return process.wait()
-        finally:
-            signal.signal(signal.SIGINT, before)
+    with ScriptProcess(_LAUNCH, {}) as process:
+        # Functions of the file find other files where it does.
+        backend, choice = open_backend(engine, master, dict(settings), isolated=False)
+        print(f"engine: {choice.engine}. {choice.reason}", file=sys.stderr, flush=True)
+        token = secrets.token_urlsafe(32)
+        with TemporaryDirectory() as folder, running(backend, Access(token=token)) as (_, port):
+            backend.script = Path(folder) / "functions"
+            remote = f"sc://localhost:{port}/;token={token}"
+            # Ctrl-C goes to both: the file decides what comes of it.
+            before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+            try:
+                asked = {"socket": str(backend.script), "far": is_remote(master)}
+                return process.run(remote, program, **asked)
+            finally:
+                signal.signal(signal.SIGINT, before)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from ..places import remember_source
 from ..server import Access, serving, take_deep_plans
 from ..service import PlannerService
 from .notebook import is_notebook, read_cells, sql_of
+from .process import LAUNCH, ScriptProcess
 from .program import Program
 from .uncalled import beyond_spark, calls_into, uncalled
 
@@ -126,7 +126,7 @@ def explain_script(
     *,
     catalog: Catalog,
     conf: Conf,
-    environment: Mapping[str, str],
+    process: ScriptProcess,
     write_catalog: str | None,
 ) -> int:
     """Run a PySpark file; every stream that it starts is printed as its plan.
@@ -136,7 +136,7 @@ def explain_script(
         console: prints the plans, and keeps them.
         catalog: the tables and streams that it may name.
         conf: settings to start with; the file's own win.
-        environment: variables that it finds besides those of this process.
+        process: runs it; it has the variables that the file finds.
         write_catalog: a file that guesses of columns that nobody described are added to.
 
     Returns:
@@ -149,7 +149,7 @@ def explain_script(
         scripted=True,
         guessing=write_catalog is not None,
     )
-    status = _run(program, service, environment)
+    status = _run(program, service, process)
     if status == 0 and not console.shown and not console.pipelines:
         found = uncalled(program.path)
         names = ", ".join(dict.fromkeys((*found.outermost, *found.direct)))
@@ -195,37 +195,21 @@ def started_queries(
     """
     console = _Collecting()
     service = PlannerService(catalog=catalog, conf=conf, console=console, scripted=True)
-    status = _run(program, service, {}, out=_STANDARD_ERROR)
+    with ScriptProcess(LAUNCH, {}, out=_STANDARD_ERROR) as process:
+        status = _run(program, service, process)
     if status != 0:
         raise DescriptionError.of("STATEPLAN_SCRIPT_FAILED", path=program.path, status=status)
     return console.started
 
 
-def _run(
-    program: Program,
-    service: PlannerService,
-    environment: Mapping[str, str],
-    out: int | None = None,
-) -> int:
-    """Run a file whose Spark is the planner, its output to the descriptor `out`; its status."""
+def _run(program: Program, service: PlannerService, process: ScriptProcess) -> int:
+    """Run a file whose Spark is the planner; its status."""
     take_deep_plans()
     if program.path.endswith(".ipynb"):
         for cell in read_cells(os.path.abspath(program.path)):
             remember_source(cell.file, cell.source)
     with serving(service, Access()) as (_, port):
-        variables = {
-            **os.environ,
-            **environment,
-            "SPARK_REMOTE": f"sc://127.0.0.1:{port}",
-            "SPARK_CONNECT_DEBUG_CLIENT_CALL_STACK": "true",
-            "PYTHONUNBUFFERED": "1",
-            "GRPC_VERBOSITY": "NONE",
-        }
-        variables.pop("MASTER", None)
-        variables.pop("SPARK_API_MODE", None)
-        command = [sys.executable, "-m", "stateplan.planner.connect.script.launch"]
-        arguments = [*command, program.to_json()]
-        return subprocess.run(arguments, env=variables, check=False, stdout=out).returncode
+        return process.run(f"sc://127.0.0.1:{port}", program)
 
 
 def _note(text: str) -> None:

@@ -1,10 +1,7 @@
-"""Runs a user's file as it is, in a process whose Spark is the planner.
+"""Runs a user's file as it is, in a process whose Spark is the planner (process.py starts it).
 
-    python -m stateplan.planner.connect.script.launch PROGRAM
-
-PROGRAM is a `Program` as JSON; SPARK_REMOTE names the planner's port. Exit status: 0; 2 where the
-planner refused something and the file did not catch it, 1 where the file itself fails, or what it
-exits with.
+Exit status: 0; 2 where the planner refused something and the
+file did not catch it, 1 where the file itself fails, or what it exits with.
 """
 
 from __future__ import annotations
@@ -351,9 +348,6 @@ class Launch:
         return result
 
 
-if __name__ == "__main__":
-    ended = Launch(Program.from_json(sys.argv[1])).run()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    # Threads of the file, such as one that feeds a topic, would keep the process.
-    os._exit(ended)
+def run(program: Program) -> int:
+    """Run a file; gives the exit status."""
+    return Launch(program).run()

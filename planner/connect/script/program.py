@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dis
-import json
 import os
 import re
 import site
 import sys
 import sysconfig
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -63,15 +61,6 @@ class Program:
     def is_pipeline(self) -> bool:
         """Whether it defines a pipeline's data sets, and is no program of its own."""
         return self.is_spec or bool(self.definitions)
-
-    def to_json(self) -> str:
-        """As one argument of the process that runs it."""
-        return json.dumps(asdict(self))
-
-    @staticmethod
-    def from_json(text: str) -> Program:
-        """What `to_json` wrote."""
-        return Program(**json.loads(text))
 
     @cached_property
     def folder(self) -> Path:

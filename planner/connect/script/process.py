@@ -1,0 +1,103 @@
+"""The process that a user's file runs in: it imports PySpark while its Spark gets ready.
+
+    python -m stateplan.planner.connect.script.process MODULE DESCRIPTOR
+
+MODULE has a function `run` that takes a `Program` and what else is sent, and gives the exit status.
+DESCRIPTOR is of a pipe that brings this as JSON, or ends without where there is nothing to run.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from types import TracebackType
+
+from .program import Program
+
+LAUNCH = "stateplan.planner.connect.script.launch"
+"""The module that runs a file whose Spark is the planner."""
+
+_REMOTE = "SPARK_REMOTE"
+_FIXED = {
+    _REMOTE: "local",  # until it is known
+    "SPARK_CONNECT_DEBUG_CLIENT_CALL_STACK": "true",
+    "PYTHONUNBUFFERED": "1",
+    "GRPC_VERBOSITY": "NONE",
+}
+_OTHER_SPARKS = ("MASTER", "SPARK_API_MODE", "PYSPARK_GATEWAY_PORT", "PYSPARK_GATEWAY_SECRET")
+
+
+class ScriptProcess:
+    """Starts at once, and runs one file when it is told which; ends with the block around it."""
+
+    def __init__(self, module: str, environment: Mapping[str, str], out: int | None = None) -> None:
+        """Start it.
+
+        Args:
+            module: the one whose `run` runs the file.
+            environment: variables that the file finds besides those of this process.
+            out: a file descriptor for what the file prints; None: this process' output.
+        """
+        variables = {**os.environ, **environment, **_FIXED}
+        for name in _OTHER_SPARKS:
+            variables.pop(name, None)
+        theirs, ours = os.pipe()
+        command = [sys.executable, "-m", __name__, module, str(theirs)]
+        try:
+            self._process = subprocess.Popen(command, env=variables, stdout=out, pass_fds=[theirs])
+        finally:
+            os.close(theirs)
+        self._pipe = os.fdopen(ours, "w", encoding="utf-8")
+
+    def run(self, remote: str, program: Program, **more: object) -> int:
+        """Run a file whose Spark has the address `remote`; its exit status."""
+        with self._pipe:
+            json.dump({"remote": remote, "program": asdict(program), **more}, self._pipe)
+        return self._process.wait()
+
+    def __enter__(self) -> ScriptProcess:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._pipe.close()
+        self._process.kill()
+        self._process.wait()
+
+
+def _main(name: str, descriptor: str) -> int:
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing of the user's runs yet
+    module = missing = None
+    try:
+        module = importlib.import_module(name)
+    except ImportError as error:
+        missing = error
+    with open(int(descriptor), encoding="utf-8") as pipe:
+        text = pipe.read()
+    if not text:
+        return 0  # who started this says why
+    if module is None:
+        raise missing or ImportError(name)
+    signal.signal(signal.SIGINT, before)
+    told = json.loads(text)
+    os.environ[_REMOTE] = told.pop("remote")
+    status: int = module.run(Program(**told.pop("program")), **told)
+    return status
+
+
+if __name__ == "__main__":
+    ended = _main(*sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Threads of the file, such as one that feeds a topic, would keep the process.
+    os._exit(ended)
