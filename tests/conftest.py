@@ -34,7 +34,7 @@ _CHECKS = pytest.StashKey[Checks]()
 # pytest-xdist begins with the files that have most tests. These take longest; the first need no
 # JVM while the archive is made that JVMs start faster with.
 _FIRST = ("commit_protocol", "explain_files", "scenarios", "explain_what_is_missing")
-_FIRST += ("random_streams", "shipping", "progress")
+_FIRST += ("random_streams", "shipping", "progress", "run_scripts", "quiet", "socket_examples")
 # This one waits for what runs beside the others.
 _LAST = "embedded_environment"
 _BESIDE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()

@@ -47,9 +47,11 @@ def python() -> Path:
         if made_of.exists() and made_of.read_text() == wanted and executable.exists():
             return executable
         _run([sys.executable, "-m", "venv", "--clear", str(_ENVIRONMENT)])
+        install = [str(executable), "-m", "pip", "install", "-q"]
+        # The pip that Python brings may be old, and take twice as long.
+        _run([*install, "--upgrade", "pip"])
         # Compiled is what the tests import: they keep it in a place of their own.
-        install = ("pip", "install", "-q", "--no-compile", "-e", f"{ROOT}[{_EXTRAS}]")
-        _run([str(executable), "-m", *install])
+        _run([*install, "--no-compile", "-e", f"{ROOT}[{_EXTRAS}]"])
         made_of.write_text(wanted)
     return executable
 
