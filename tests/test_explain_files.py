@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from command_line import stateplan
 
+from stateplan.planner.connect.script.process import ScriptProcess
+from stateplan.planner.connect.script.program import Program
+
 JOB = """\
 import argparse, logging, os, time
 from kafka import KafkaProducer
@@ -327,6 +330,13 @@ def test_a_client_that_is_missing_is_told_once(tmp_path: Path) -> None:
     error, hint = done.stderr.splitlines()
     assert error.startswith("error: [STATEPLAN_CLIENT_MISSING]") and not error.endswith("..")
     assert "stateplan[client]" in hint
+
+
+def test_a_process_that_has_died_gives_its_status(tmp_path: Path) -> None:
+    write(tmp_path / "dies.py", "import os\nos._exit(7)\n")
+    with ScriptProcess("dies", {"PYTHONPATH": str(tmp_path)}) as process:
+        process._process.wait()  # before it is told what to run
+        assert process.run("local", Program(path="job.py")) == 7
 
 
 def test_a_library_of_another_version_lacks_names_and_parts(tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def run(program: Program, socket: str, far: bool) -> int:
 
     Args:
         program: the file and its arguments.
-        socket: where its functions are asked for.
-        far: the cluster's machines are others.
+        socket: where the endpoint calls its functions.
+        far: whether the engine is on another machine.
     """
     return RunLaunch(program, Path(socket), far=far).run()

@@ -1,7 +1,7 @@
 """Runs a user's file as it is, in a process whose Spark is the planner (process.py starts it).
 
-Exit status: 0; 2 where the planner refused something and the
-file did not catch it, 1 where the file itself fails, or what it exits with.
+Exit status: 0; 2 where the planner refused something and the file did not catch it, 1 where the
+file itself fails, or what it exits with.
 """
 
 from __future__ import annotations

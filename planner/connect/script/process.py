@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from types import TracebackType
 
@@ -57,7 +58,8 @@ class ScriptProcess:
 
     def run(self, remote: str, program: Program, **more: object) -> int:
         """Run a file whose Spark has the address `remote`; its exit status."""
-        with self._pipe:
+        # Where the process has died, its exit status says so.
+        with suppress(BrokenPipeError), self._pipe:
             json.dump({"remote": remote, "program": asdict(program), **more}, self._pipe)
         return self._process.wait()
 
@@ -75,19 +77,22 @@ class ScriptProcess:
         self._process.wait()
 
 
+def _told(descriptor: str) -> str:
+    with open(int(descriptor), encoding="utf-8") as pipe:
+        return pipe.read()
+
+
 def _main(name: str, descriptor: str) -> int:
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing of the user's runs yet
-    module = missing = None
     try:
         module = importlib.import_module(name)
-    except ImportError as error:
-        missing = error
-    with open(int(descriptor), encoding="utf-8") as pipe:
-        text = pipe.read()
+    except ImportError:
+        if _told(descriptor):
+            raise
+        return 0  # who started this lacks the same, and says so
+    text = _told(descriptor)
     if not text:
-        return 0  # who started this says why
-    if module is None:
-        raise missing or ImportError(name)
+        return 0
     signal.signal(signal.SIGINT, before)
     told = json.loads(text)
     os.environ[_REMOTE] = told.pop("remote")
