@@ -59,7 +59,9 @@ def explain_scripts(
         consoles = [Console(mode, advice=advice) for _ in programs]
         status = 0
         for number, (each, console) in enumerate(zip(programs, consoles, strict=True), 1):
-            process, ready = ready, start() if number < len(programs) else ready
+            process = ready
+            if number < len(programs):
+                ready = start()  # it imports while this file runs
             if len(programs) > 1:
                 print(f"== {each.path}", flush=True)
             ended = explain_script(

@@ -1,8 +1,8 @@
 """Spark's daemon of Python workers, with what they import loaded before it forks them.
 
 Each worker would take a second of a core to import Arrow, pandas and the kernels, and the tests
-start a hundred. PySpark's own daemon leaves the imports to the workers for fear of threads: those
-of these modules wait for work, hold no lock, and start again in a process that was forked.
+start some eighty. PySpark's own daemon leaves the imports to the workers, since a fork takes no
+threads along: those of these modules are idle when the daemon forks.
 """
 
 from __future__ import annotations

@@ -335,7 +335,7 @@ def test_a_client_that_is_missing_is_told_once(tmp_path: Path) -> None:
 def test_a_process_that_has_died_gives_its_status(tmp_path: Path) -> None:
     write(tmp_path / "dies.py", "import os\nos._exit(7)\n")
     with ScriptProcess("dies", {"PYTHONPATH": str(tmp_path)}) as process:
-        process._process.wait()  # before it is told what to run
+        process._process.wait()  # dead before `run` writes to it
         assert process.run("local", Program(path="job.py")) == 7
 
 

@@ -2,8 +2,9 @@
 
     python -m stateplan.planner.connect.script.process MODULE DESCRIPTOR
 
-MODULE has a function `run` that takes a `Program` and what else is sent, and gives the exit status.
-DESCRIPTOR is of a pipe that brings this as JSON, or ends without where there is nothing to run.
+MODULE has a function `run`, which takes a `Program` and further arguments and returns the exit
+status. DESCRIPTOR is that of a pipe with these arguments as JSON; it is empty if there is nothing
+to run.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _OTHER_SPARKS = ("MASTER", "SPARK_API_MODE", "PYSPARK_GATEWAY_PORT", "PYSPARK_GA
 
 
 class ScriptProcess:
-    """Starts at once, and runs one file when it is told which; ends with the block around it."""
+    """A process that starts at once and runs one file later; a `with` block ends it."""
 
     def __init__(self, module: str, environment: Mapping[str, str], out: int | None = None) -> None:
         """Start it.
@@ -49,16 +50,16 @@ class ScriptProcess:
         for name in _OTHER_SPARKS:
             variables.pop(name, None)
         theirs, ours = os.pipe()
+        self._pipe = os.fdopen(ours, "w", encoding="utf-8")
         command = [sys.executable, "-m", __name__, module, str(theirs)]
         try:
             self._process = subprocess.Popen(command, env=variables, stdout=out, pass_fds=[theirs])
         finally:
             os.close(theirs)
-        self._pipe = os.fdopen(ours, "w", encoding="utf-8")
 
     def run(self, remote: str, program: Program, **more: object) -> int:
         """Run a file whose Spark has the address `remote`; its exit status."""
-        # Where the process has died, its exit status says so.
+        # A process that has died reads nothing; its exit status says so.
         with suppress(BrokenPipeError), self._pipe:
             json.dump({"remote": remote, "program": asdict(program), **more}, self._pipe)
         return self._process.wait()
@@ -77,7 +78,7 @@ class ScriptProcess:
         self._process.wait()
 
 
-def _told(descriptor: str) -> str:
+def _message(descriptor: str) -> str:
     with open(int(descriptor), encoding="utf-8") as pipe:
         return pipe.read()
 
@@ -87,16 +88,16 @@ def _main(name: str, descriptor: str) -> int:
     try:
         module = importlib.import_module(name)
     except ImportError:
-        if _told(descriptor):
+        if _message(descriptor):
             raise
-        return 0  # who started this lacks the same, and says so
-    text = _told(descriptor)
+        return 0  # the parent lacks the same module, and says so
+    text = _message(descriptor)
     if not text:
         return 0
     signal.signal(signal.SIGINT, before)
-    told = json.loads(text)
-    os.environ[_REMOTE] = told.pop("remote")
-    status: int = module.run(Program(**told.pop("program")), **told)
+    arguments = json.loads(text)
+    os.environ[_REMOTE] = arguments.pop("remote")
+    status: int = module.run(Program(**arguments.pop("program")), **arguments)
     return status
 
 
